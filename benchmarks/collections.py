@@ -25,8 +25,7 @@ import numpy as np
 
 from data.arrays import as_fixed_point, as_unit_rows, rank_descending
 from data.batches import grouped
-from rerank.collection.files import StoredPhoto, read_index, write_index
-from rerank.collection.opening import Collection, Indexed
+from rerank.collection import Collection, Indexed, StoredPhoto, read_index, write_index
 
 SPACE: Final = "random"
 CHOSEN_ON: Final = (0, 1)  # folds of species used to choose settings

@@ -54,7 +54,7 @@ JSON = {
     "kb credits --format json": ("kb.curate.credits.Credits", ""),
     "kb eval species --format json": ("recognize.evaluation.comparison.SpeciesEvaluation", ""),
     "kb eval rerank --format json": ("rerank.evaluation.report.Evaluation", ""),
-    "Query set of kb rerank": ("rerank.query_set.QuerySet", ""),
+    "Query set of kb rerank": ("rerank.jobs.QuerySet", ""),
     "Session file of kb feedback": ("rerank.feedback.session.Session", ""),
     "Jobs of kb rerank": ("data.records.Job", ""),
 }

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Final
 import fieldmark
 
 if TYPE_CHECKING:
-    from rerank.collection.opening import open_collection as open_collection
-    from rerank.collection.retriever import Retriever as Retriever
-    from rerank.collection.retriever import SimilarityRetriever as SimilarityRetriever
+    from rerank.collection import open_collection as open_collection
     from rerank.cotrr.reranker import CotrrReranker as CotrrReranker
     from rerank.decompose.reranker import DecomposeReranker as DecomposeReranker
     from rerank.evaluation.report import RunFigures as RunFigures
@@ -21,9 +19,9 @@ if TYPE_CHECKING:
     from rerank.feedback.methods import FEEDBACK_PRESETS as FEEDBACK_PRESETS
     from rerank.feedback.methods import FeedbackSettings as FeedbackSettings
     from rerank.feedback.search import FeedbackSearch as FeedbackSearch
-    from rerank.job import job_of_folder as job_of_folder
-    from rerank.job import read_jobs as read_jobs
-    from rerank.job import trec_lines as trec_lines
+    from rerank.jobs import job_of_folder as job_of_folder
+    from rerank.jobs import read_jobs as read_jobs
+    from rerank.jobs import trec_lines as trec_lines
     from rerank.judgement_cache import JudgementCache as JudgementCache
     from rerank.judges.encoder import EncoderJudge as EncoderJudge
     from rerank.judges.vision import VisionJudge as VisionJudge
@@ -34,9 +32,11 @@ if TYPE_CHECKING:
     from rerank.methods import make_reranker as make_reranker
     from rerank.methods import make_retriever as make_retriever
     from rerank.methods import rerank as rerank
-    from rerank.ranked_images import first_stage as first_stage
-    from rerank.run import run_jobs as run_jobs
-    from rerank.run_plan import plan_run as plan_run
+    from rerank.plan import plan_run as plan_run
+    from rerank.reranker import first_stage as first_stage
+    from rerank.reranker import run_jobs as run_jobs
+    from rerank.retrievers import Retriever as Retriever
+    from rerank.retrievers import SimilarityRetriever as SimilarityRetriever
     from rerank.scheduling import FairChat as FairChat
     from rerank.settings import PRESETS as PRESETS
     from rerank.settings import CotrrSettings as CotrrSettings
@@ -49,21 +49,20 @@ if TYPE_CHECKING:
 _MODULES: Final = {
     name: f"rerank.{module}"
     for module, names in (
-        ("collection.opening", "open_collection"),
-        ("collection.retriever", "Retriever SimilarityRetriever"),
+        ("collection", "open_collection"),
         ("cotrr.reranker", "CotrrReranker"),
         ("decompose.reranker", "DecomposeReranker"),
         ("evaluation.report", "RunFigures evaluate evaluate_runs"),
         ("feedback.methods", "FEEDBACK_PRESETS FeedbackSettings"),
         ("feedback.search", "FeedbackSearch"),
-        ("job", "job_of_folder read_jobs trec_lines"),
+        ("jobs", "job_of_folder read_jobs trec_lines"),
         ("judgement_cache", "JudgementCache"),
         ("judges.encoder", "EncoderJudge"),
         ("judges.vision", "VisionJudge"),
         ("methods", "METHODS RETRIEVERS RerankResources find make_reranker make_retriever rerank"),
-        ("ranked_images", "first_stage"),
-        ("run", "run_jobs"),
-        ("run_plan", "plan_run"),
+        ("plan", "plan_run"),
+        ("reranker", "first_stage run_jobs"),
+        ("retrievers", "Retriever SimilarityRetriever"),
         ("scheduling", "FairChat"),
         ("settings", "CotrrSettings DecomposeSettings PRESETS RerankSettings VisionSettings preset_settings"),
         ("similarity", "SimilarityReranker"),

@@ -16,14 +16,13 @@ if TYPE_CHECKING:  # `kb --help` reads the names of the methods, without numpy
     from data.arrays import FloatArray
     from data.contracts import ChatModel, ImageCollection, Judge, SpeciesScorer, TextImageEncoder
     from data.records import Context, QueryPart, RankedImage
-    from rerank.captions.scores import TextScorer
-    from rerank.captions.texts import Captioner
-    from rerank.captions.visa import Visa
-    from rerank.collection.retriever import Retriever
+    from rerank.captions.reranker import Visa
+    from rerank.captions.texts import Captioner, TextScorer
     from rerank.judgement_cache import JudgementCache
     from rerank.photo_vectors import PhotoFile
     from rerank.prompting import Prompts
     from rerank.reranker import Reranker
+    from rerank.retrievers import Retriever
     from rerank.similarity import Seeker
     from rerank.visret.generators import Generator
 
@@ -63,7 +62,7 @@ class RerankResources:
     """Called with the numbers of photos read, in all, and failed, where a retriever reads a whole collection."""
     prompts: Prompts | None = None
     root: str | Path = "."
-    """Folder of relative paths in jobs."""
+    """Folder of relative paths in jobs that were made by hand; those of `job_of_folder` and `read_jobs` need none."""
     settings: RerankSettings = field(default_factory=RerankSettings)
 
 
@@ -96,29 +95,27 @@ def rerank(job: Job, method: str = DEFAULT_METHOD, resources: RerankResources | 
             `rerank.preset_settings` gives those of the papers.
 
     Raises:
-        ConfigError, UsageError: if the method is unknown, or a resource is missing.
+        ConfigError, UsageError: if the method is unknown, a resource is missing, or the method cannot take the query.
+        FieldmarkError: if no photo could be judged, the cause: BadImage or NothingReadable for photos that cannot be
+            read, NoEvidence where the encoder sees none of the words, SourceError, CostStop or NotCached of a model.
 
     Example:
         >>> import tempfile
         >>> from pathlib import Path
         >>> from PIL import Image
-        >>> from data.records import Job, JobImage
         >>> from recognize import load_encoders
+        >>> from rerank import job_of_folder
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     Image.new("RGB", (48, 48), "green").save(Path(folder) / "a.png")
-        ...     image = JobImage(image_id="a", path="a.png", score=0.5)
-        ...     job = Job(query_id="q", text="a green parrot", candidates=(image,))
-        ...     resources = RerankResources(encoders=load_encoders("starter").text_image, root=folder)
-        ...     rerank(job, "decompose", resources)[0].questions[0].obtained_by
+        ...     resources = RerankResources(encoders=load_encoders("starter").text_image)
+        ...     rerank(job_of_folder(folder, "a green parrot"), "decompose", resources)[0].questions[0].obtained_by
         'cosines'
     """
-    from data.event_loop import run  # not at the top: `kb --help` reads the names of the methods; asyncio is slow
+    from rerank.reranker import run_jobs  # not at the top: `kb --help` reads the names of the methods; asyncio is slow
 
-    reranker = make_reranker(method, resources or RerankResources())
-    try:
-        return run(reranker.rank(job))
-    finally:
-        reranker.close()
+    result = run_jobs([job], make_reranker(method, resources or RerankResources()))
+    result.raise_if_all_failed()
+    return result.rows[job.query_id]
 
 
 def _similarity(resources: RerankResources, seeker: Seeker | None = None) -> Reranker:
@@ -215,7 +212,7 @@ def _captions(resources: RerankResources, visa: Visa | None = None, method: str 
 def _visa(resources: RerankResources) -> Reranker:
     if resources.vision is None:
         raise UsageError("The method visa needs a vision model, a captioner and a scorer of texts.")
-    from rerank.captions.visa import Visa
+    from rerank.captions.reranker import Visa
 
     visa = Visa(resources.text or resources.vision, resources.vision, prompts=resources.prompts)
     return _captions(resources, visa, "visa")
@@ -300,14 +297,14 @@ def find(
 def _by_similarity(collection: ImageCollection, resources: RerankResources, seeker: Seeker | None = None) -> Retriever:
     if not resources.encoders:
         raise UsageError("The method similarity needs a text-image encoder.")
-    from rerank.collection.retriever import SimilarityRetriever
+    from rerank.retrievers import SimilarityRetriever
 
     return SimilarityRetriever(resources.encoders[0], collection, root=resources.root, seeker=seeker)
 
 
 def _by_captions(collection: ImageCollection, resources: RerankResources) -> Retriever:
     captioner, scorer = _text_scorers(resources, "captions")
-    from rerank.captions.retriever import CaptionRetriever
+    from rerank.retrievers import CaptionRetriever
 
     return CaptionRetriever(captioner, scorer, collection, on_caption=resources.on_progress)
 

@@ -1,18 +1,101 @@
-"""Contract of re-rankers: the counts of a run, and the depth to which images of the first stage are re-ranked."""
+"""Re-rankers: their contract, the rows and counts that they return, and runs of many jobs."""
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import isfinite
 from typing import Final, Protocol
 
-from data.errors import CostStop, FieldmarkError, NotCached, SourceError
-from data.records import Job, RankedImage
+from data.errors import BadInput, CostStop, FieldmarkError, NotCached, NothingReadable, SourceError, UsageError
+from data.event_loop import run
+from data.records import Job, QuestionAnswer, RankedImage
 from data.words import plural
 from rerank.queries import Query, query_of
-from rerank.ranked_images import first_stage, first_stage_ranks
-from rerank.scheduling import current_query
+from rerank.scheduling import all_of, current_query
+
+UNREADABLE_SCORE: Final = -1.0
+"""Score of an image that could not be read or judged: run files need a number, and no method scores lower."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoredImage:
+    """Score and evidence of one candidate, before it has a rank."""
+
+    score: float = UNREADABLE_SCORE
+    error: str | None = None
+    questions: tuple[QuestionAnswer, ...] = ()
+    evaluation: str | None = None
+    cost_usd: float | None = 0.0
+
+
+def ranked_by_score(job: Job, scored: Sequence[ScoredImage], ranks: Sequence[int]) -> list[RankedImage]:
+    """Return the candidates by falling score, errors last, ties in first-stage order."""
+    order = sorted(range(len(scored)), key=lambda i: (scored[i].error is not None, -scored[i].score, ranks[i]))
+    return [
+        RankedImage(
+            query_id=job.query_id,
+            image_id=job.candidates[i].image_id,
+            rank=rank,
+            score=round(scored[i].score, 6),
+            first_stage_rank=ranks[i],
+            status="ok" if scored[i].error is None else "error",
+            error=scored[i].error,
+            questions=scored[i].questions,
+            evaluation=scored[i].evaluation,
+            cost_usd=scored[i].cost_usd,
+        )
+        for rank, i in enumerate(order, start=1)
+    ]
+
+
+def first_stage_ranks(job: Job) -> list[int]:
+    """Return the rank of each candidate in the first stage, by falling score, ties in the order of the job.
+
+    Raises:
+        BadInput: if an image id occurs twice or a score is not a finite number.
+    """
+    invalid = next((image for image in job.candidates if not isfinite(image.score)), None)
+    if invalid is not None:
+        raise BadInput(
+            f"Job {job.query_id}: expected a finite score for image {invalid.image_id!r}, got {invalid.score}."
+        )
+    repeated = [image_id for image_id, n in Counter(image.image_id for image in job.candidates).items() if n > 1]
+    if repeated:
+        raise BadInput(f"Job {job.query_id}: image {repeated[0]!r} is listed twice.")
+    order = sorted(range(len(job.candidates)), key=lambda i: -job.candidates[i].score)
+    ranks = [0] * len(order)
+    for rank, i in enumerate(order, start=1):
+        ranks[i] = rank
+    return ranks
+
+
+def first_stage(job: Job) -> list[RankedImage]:
+    """Return the images in first-stage order, the baseline of every re-ranking."""
+    ranked = sorted(zip(first_stage_ranks(job), job.candidates, strict=True), key=lambda pair: pair[0])
+    return [
+        RankedImage(query_id=job.query_id, image_id=image.image_id, rank=rank, score=image.score, first_stage_rank=rank)
+        for rank, image in ranked
+    ]
+
+
+def error_rows(job: Job, error: str) -> list[RankedImage]:
+    """Return all images of a job as error rows in first-stage order, with a score below any other."""
+    return [replace(image, score=UNREADABLE_SCORE, status="error", error=error) for image in first_stage(job)]
+
+
+def total_cost(costs: Iterable[float | None]) -> float | None:
+    """Return the sum in US dollars; None if any cost is unknown."""
+    known = list(costs)
+    return None if None in known else sum(cost for cost in known if cost is not None)
+
+
+def share_of(cost_usd: float | None, n: int) -> float | None:
+    """Return the share of each of `n` images in a cost; None if it is unknown."""
+    return None if cost_usd is None else cost_usd / max(1, n)
+
 
 FAILURES: Final = (SourceError, CostStop, NotCached)
 """Errors of models that fail a photo or a query, but not the run; the next run asks again."""
@@ -117,3 +200,87 @@ def first_of(job: Job, depth: int | None) -> Job:
     ranks = first_stage_ranks(job)
     kept = (image for image, rank in zip(job.candidates, ranks, strict=True) if rank <= depth)
     return replace(job, candidates=tuple(kept))
+
+
+N_OPEN: Final = 4  # queries at a time: enough to fill the slots, few enough that the first results come soon
+MOST_REASONS: Final = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult:
+    """The ranked images of a run, and its counts."""
+
+    rows: Mapping[str, list[RankedImage]]
+    """Query id -> its images, best first."""
+    tally: Tally
+
+    @property
+    def failed(self) -> list[RankedImage]:
+        """The images that could not be judged."""
+        return [row for rows in self.rows.values() for row in rows if row.status == "error"]
+
+    @property
+    def reasons(self) -> str:
+        """The errors of these images, each once: the first few, and the number of others."""
+        texts = list(dict.fromkeys(row.error or "no reason given" for row in self.failed))
+        n_more = len(texts) - MOST_REASONS
+        return "; ".join(texts[:MOST_REASONS]) + (f"; and {n_more:,} more" if n_more > 0 else "")
+
+    @property
+    def n_images(self) -> int:
+        """All images."""
+        return sum(map(len, self.rows.values()))
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every image was judged, without fallbacks."""
+        return not self.failed and self.tally.is_complete
+
+    def raise_if_all_failed(self) -> None:
+        """Raise the cause if no image was judged: the first error, those of single images last and together.
+
+        Raises:
+            NothingReadable: if the photos were refused for different reasons; it names the first ones.
+            FieldmarkError: otherwise the cause, such as SourceUnavailable, CostStop, NoEvidence or UsageError.
+        """
+        failed = self.failed
+        if len(failed) == self.n_images and (failed or self.tally.failures):
+            causes = sorted(self.tally.failures, key=lambda error: isinstance(error, BadInput))
+            if not causes or (len(causes) > 1 and isinstance(causes[0], BadInput)):
+                raise NothingReadable(self.reasons)
+            raise causes[0]
+
+
+def run_jobs(
+    jobs: Iterable[Job],
+    reranker: Reranker,
+    *,
+    on_ranked: Callable[[Job, list[RankedImage]], None] = lambda _job, _ranked: None,
+) -> RunResult:
+    """Return the ranked images of all jobs; `on_ranked` is called as each job completes, in order of completion.
+
+    A job that the method cannot take, such as a composed query where it takes words alone, becomes error rows; any
+    other error ends the run. Closes the reranker.
+    """
+    rows: dict[str, list[RankedImage]] = {}
+
+    async def work(waiting: Iterator[Job]) -> None:
+        for job in waiting:  # shared: each worker takes the next one
+            # A separate task, so that `current_query` is set for this query only.
+            try:
+                ranked = await asyncio.create_task(reranker.rank(job))
+            except (BadInput, UsageError) as error:
+                reranker.tally.failures.append(error)
+                ranked = error_rows(job, str(error))
+            rows[job.query_id] = ranked
+            on_ranked(job, ranked)
+
+    async def main() -> None:
+        waiting = iter(jobs)
+        await all_of([work(waiting) for _ in range(N_OPEN)])
+
+    try:
+        run(main())
+    finally:
+        reranker.close()
+    return RunResult(rows=rows, tally=reranker.tally)

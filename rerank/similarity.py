@@ -19,12 +19,10 @@ from data.images.decode import ENCODER_SIDE, read_image
 from data.records import Job, JobImage, RankedImage
 from rerank.fusion import Scores, fuse
 from rerank.photo_vectors import PhotoFile, encode_photos, photo_file
-from rerank.queries import Query, query_of, reading_reference
-from rerank.ranked_images import ScoredImage, error_rows, first_stage_ranks, ranked_by_score, share_of
-from rerank.reranker import FAILURES, Tally
+from rerank.queries import Query, check_visible, is_visible, nothing_seen, query_of, reading_reference
+from rerank.reranker import FAILURES, ScoredImage, Tally, error_rows, first_stage_ranks, ranked_by_score, share_of
 from rerank.scheduling import current_query
 from rerank.settings import VisretSettings
-from rerank.visible_words import check_visible, is_visible, nothing_seen
 
 AT_A_TIME: Final = 4096  # vectors compared
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from kb.endpoints.budget import Budget
     from rerank.feedback.captions import Captioner
     from rerank.feedback.methods import FeedbackMethod, FeedbackSettings
+    from rerank.feedback.queries import FindNames
     from rerank.feedback.search import FeedbackSearch
-    from rerank.feedback.vectors import FindNames
     from rerank.prompting import Prompts
 
 CAPTIONERS: Final = "Captions by [llm.vision] (vision), of phrases in the knowledge base (phrases), or by a BLIP model."

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from data.contracts import ImageCollection, KnowledgeStore, TextImageEncoder
     from data.records import Job, QueryPart
     from kb.store.knowledge_base import KnowledgeBase
-    from rerank.collection.retriever import ShortlistRetriever
-    from rerank.feedback.vectors import FindNames, NamedSpecies
+    from rerank.feedback.queries import FindNames, NamedSpecies
+    from rerank.retrievers import ShortlistRetriever
 
 
 def name_finder(store: KnowledgeBase, encoder: TextImageEncoder) -> FindNames:
     """Return a thread-safe function from a query to the species of the knowledge base that it names."""
-    from rerank.feedback.vectors import NamedSpecies
+    from rerank.feedback.queries import NamedSpecies
 
     find_parts, held = wiring.query_parts(store), set(store.taxon_ids)
 
@@ -93,10 +93,10 @@ def named_search(
     The shortlist is that of the species' descriptions and reference photos, and of the words where they say more than
     the names. The judge is that of `kb rerank --judge encoder`.
     """
-    from rerank.collection.retriever import DEPTH, ShortlistRetriever
     from rerank.decompose.reranker import DecomposeReranker
     from rerank.judgement_cache import JudgementCache
     from rerank.judges.encoder import EncoderJudge
+    from rerank.retrievers import DEPTH, ShortlistRetriever
 
     store = stack.enter_context(wiring.open_knowledge_base(settings))
     find_parts = wiring.query_parts(store)

@@ -16,7 +16,7 @@ from data.words import plural
 
 if TYPE_CHECKING:
     from data.contracts import ImageEncoder
-    from rerank.collection.opening import Collection
+    from rerank.collection import Collection
 
 
 def report_skipped(suffixes: Iterable[str], *, quiet: bool) -> None:
@@ -42,7 +42,7 @@ ENCODER_HELP = "Profile, or a model of open_clip such as ViT-L-14-336/openai.  [
 @contextmanager
 def open_photos(folder: Path, encoder: ImageEncoder, settings: Settings, *, quiet: bool) -> Iterator[Collection]:
     """Give the photos below a folder as a collection, indexed first; unreadable ones are counted in a warning."""
-    from rerank.collection.opening import open_collection
+    from rerank.collection import open_collection
 
     with ExitStack() as stack:
         with named_calls(quiet=quiet) as meter:

@@ -20,11 +20,10 @@ if TYPE_CHECKING:
     from kb.endpoints.drawing.image_connection import ImageConnection
     from kb.lookup.context_settings import ContextSettings
     from kb.store.knowledge_base import KnowledgeBase
-    from rerank.captions.scores import TextScorer
-    from rerank.captions.texts import Captioner, LocalCaptioner
+    from rerank.captions.texts import Captioner, LocalCaptioner, TextScorer
     from rerank.judgement_cache import JudgementCache
     from rerank.methods import RerankResources
-    from rerank.run_plan import RunPlan
+    from rerank.plan import RunPlan
     from rerank.settings import CaptionSettings, VisretSettings
     from rerank.visret.generators import Generator, NamedVectors
 
@@ -43,8 +42,7 @@ def text_baseline(
         MissingRequirement: if captions need `[llm.vision]`, and it is not set.
         MissingDependency: if a local model is set and its package is not installed.
     """
-    from rerank.captions.scores import SentenceScorer
-    from rerank.captions.texts import StoredCaptioner, VisionCaptioner
+    from rerank.captions.texts import SentenceScorer, StoredCaptioner, VisionCaptioner
     from rerank.prompting import Prompts
 
     captioner: Captioner

@@ -14,9 +14,9 @@ from data.contracts import ImageCollection
 from data.errors import BadInput, FieldmarkError, UsageError
 from data.files import write_atomic
 from data.words import plural
-from rerank.collection.files import path_of_id
 from rerank.feedback.search import FeedbackSearch
 from rerank.feedback.session import Session, write_session
+from rerank.jobs import path_of_id
 
 _UNDO: Final = ("u", "undo")
 _QUIT: Final = ("q", "quit")

@@ -19,7 +19,7 @@ from data.errors import UsageError
 from data.words import plural
 from kb.lookup.context_settings import ContextSettings
 from rerank.methods import DEFAULT_RETRIEVER, N_FOUND, RETRIEVERS, make_retriever
-from rerank.run_plan import plan_run
+from rerank.plan import plan_run
 from rerank.settings import CaptionSettings, RerankSettings, VisretSettings
 
 if TYPE_CHECKING:
@@ -75,9 +75,9 @@ def find(
 
     from cli.common.named_species import named_search
     from data.records import Job
-    from rerank.job import query_id_of
+    from rerank.jobs import query_id_of
+    from rerank.queries import check_length
     from rerank.reranker import Tally
-    from rerank.visible_words import check_length
 
     text = " ".join(" ".join(query).split())
     if not text and photo is None:
@@ -150,12 +150,12 @@ def _text(
         found = ({**to_json(row), "path": str(collection.path(row.image_id))} for row in rows)
         return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in found)
     if form == "trec":
-        from rerank.job import trec_lines
+        from rerank.jobs import trec_lines
 
         return "".join(f"{line}\n" for line in trec_lines(rows, tag=tag))
     if form == "html":
         from cli.common.contact_sheet import SheetPhoto, contact_sheet
-        from rerank.collection.files import path_of_id  # loads numpy
+        from rerank.jobs import path_of_id
 
         photos = [
             SheetPhoto(

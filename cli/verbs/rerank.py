@@ -21,7 +21,7 @@ from data.process_memory import paused_collector
 from data.words import plural
 from kb.lookup.context_settings import ContextSettings
 from rerank.methods import DEFAULT_METHOD, METHODS
-from rerank.run_plan import JudgeName, check_jobs, plan_run
+from rerank.plan import JudgeName, most_cost_usd, plan_run
 from rerank.settings import (
     PRESETS,
     CaptionSettings,
@@ -39,11 +39,10 @@ if TYPE_CHECKING:
     from data.arrays import FloatArray
     from data.contracts import TextImageEncoder
     from data.records import Job, RankedImage
-    from rerank.forecast import Forecast, PricedModel
     from rerank.methods import RerankResources
     from rerank.photo_vectors import PhotoFile
-    from rerank.run import RunResult
-    from rerank.run_plan import RunPlan
+    from rerank.plan import PricedModel, RunPlan
+    from rerank.reranker import RunResult
 
 
 # Long: parse, wire, call and print.
@@ -108,8 +107,7 @@ def rerank(
     Examples: kb rerank photos/ --query "a warbler with a black cap"; kb rerank jobs.jsonl --judge vision --output run
     """
     from rerank.evaluation.runs import read_run
-    from rerank.forecast import forecast
-    from rerank.job import check_ids, read_jobs
+    from rerank.jobs import check_ids, read_jobs
 
     for option, value in {"--samples": samples, "--web": web, "--context": context}.items():
         if value is not None and method != "decompose":
@@ -128,13 +126,12 @@ def rerank(
     with paused_collector():
         first_stage = None if given.first_stage is None else read_run(given.first_stage).images
         jobs = read_jobs(job, query=query, within_subset=given.within_subset, first_stage=first_stage)
-    check_jobs(plan, jobs)
     if form == "trec" or stem is not None:
         check_ids(jobs)
     if dry_run:
         # OpenResources all the same, to report missing resources before the run.
         with open_resources(settings, plan, context=sources, max_cost=max_cost, offline=True):
-            output.write(forecast_text(forecast(plan, jobs), plan, settings.llm))
+            output.write(forecast_text(plan, jobs, settings.llm))
         return
     quiet = options.invocation().quiet
     if query is not None and first_stage is None and methods.depth is not None:
@@ -184,7 +181,7 @@ def _ranked(
 ) -> RunResult:
     """Rank the photos of the jobs, with their rows written and counted on stderr."""
     from rerank.methods import make_reranker
-    from rerank.run import run_jobs
+    from rerank.reranker import run_jobs
 
     n_done = n_failed = 0
     with counted_calls("photos", sum(len(each.candidates) for each in jobs), quiet=quiet) as meter:
@@ -263,7 +260,7 @@ def most_similar_first(job: Job, folder: Path, settings: Settings, *, depth: int
     """
     import asyncio  # late, for `kb --help`
 
-    from rerank.collection.retriever import SimilarityRetriever
+    from rerank.retrievers import SimilarityRetriever
 
     encoder = wiring.load_text_image_encoder(wiring.profile_of(settings))
     with open_photos(folder, encoder, settings, quiet=quiet) as collection:
@@ -304,7 +301,7 @@ class RowWriter:
 
     def _lines(self, form: str, rows: Sequence[RankedImage]) -> str:
         if form == "trec":
-            from rerank.job import trec_lines
+            from rerank.jobs import trec_lines
 
             if all(row.status == "error" for row in rows):
                 return ""  # a TREC run cannot mark a failed query: its rows would show first-stage order
@@ -319,18 +316,21 @@ def summary(result: RunResult, opened: OpenResources) -> str:
     return "; ".join([*parts, *result.tally.lines(), *opened.cost_lines(n_queries)])
 
 
-def forecast_text(forecast: Forecast, plan: RunPlan, models: Mapping[str, PricedModel]) -> str:
-    """Return the upper bounds of a run: model calls and cost."""
+def forecast_text(plan: RunPlan, jobs: Sequence[Job], models: Mapping[str, PricedModel]) -> str:
+    """Return the numbers of queries, photos and model calls of a run, and its cost at most."""
+    calls, depth = plan.calls(jobs), plan.settings.depth
     by = "judge" if plan.method in ("decompose", "cotrr") else "compared by"
-    shown: dict[str, object] = {"queries": forecast.n_queries, "photos": forecast.n_photos, by: plan.judge}
-    if forecast.n_calls:
-        shown["model calls, without retries"] = forecast.n_calls
-        if forecast.context_calls:
-            shown["of these for context"] = sum(call.n for call in forecast.context_calls)
-        cost = forecast.cost_usd(models)
+    n_photos = sum(min(len(job.candidates), depth or len(job.candidates)) for job in jobs)
+    shown: dict[str, object] = {"queries": len(jobs), "photos": n_photos, by: plan.judge}
+    if n := sum(each.n for each in calls):
+        most = n + sum(each.n_more for each in calls)
+        shown["model calls, without retries"] = n if n == most else f"{n:,} to {most:,}"
+        if for_context := sum(each.n for each in calls if each.is_context):
+            shown["of these for context"] = for_context
+        cost = most_cost_usd(calls, models)
         shown["approximate cost, at most"] = (
             "unknown: set price_in and price_out"
             if cost is None
-            else f"${cost:.2f}, ${cost / max(1, forecast.n_queries):.4f} per query"
+            else f"${cost:.2f}, ${cost / max(1, len(jobs)):.4f} per query"
         )
     return output.as_fields(shown)

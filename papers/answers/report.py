@@ -10,7 +10,7 @@ from typing import Final, Literal
 from data.metrics import N_TEST_RESAMPLES
 from data.metrics.ranked import Measured, measure
 from data.metrics.significance import PairedTest, holm, paired_test
-from rerank.ranked_images import total_cost
+from rerank.reranker import total_cost
 
 FAULTS: Final[tuple[Outcome, ...]] = ("refused", "cut off", "no answer", "unreadable judgement")
 """Outcomes that score 0 without a judgement."""

@@ -12,7 +12,7 @@ from papers.answers.reader import AnswerJudge, AnswerReader
 from papers.answers.replies import read_answer, read_verdict
 from papers.answers.report import AnswerRow
 from papers.datasets.benchmark import VisualQuestion
-from rerank.ranked_images import total_cost
+from rerank.reranker import total_cost
 from rerank.scheduling import all_of, current_query
 
 N_OPEN = 16  # answers at a time; each holds its pictures in memory

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from papers.answers.evidence import Evidence
     from papers.answers.report import AnswerFigures, AnswerReport, AnswerTest
     from papers.datasets.benchmark import VisualQuestion
-    from rerank.forecast import Calls, PricedModel
+    from rerank.plan import Calls, PricedModel
     from rerank.settings import VisretSettings
 
 PROMPT, RUBRIC = 300, 900  # tokens of the prompts of reader and judge
@@ -59,10 +59,10 @@ def forecast_text(
     models: Mapping[str, PricedModel],
 ) -> str:
     """Return the most model calls of a run, and their cost."""
-    from rerank.forecast import Forecast
+    from rerank.plan import most_cost_usd
 
     calls = (*_calls(questions, evidence), *_drawing_calls(questions, visret))
-    cost = Forecast(n_queries=len(questions), n_photos=0, calls=calls).cost_usd(models)
+    cost = most_cost_usd(calls, models)
     shown: dict[str, object] = {
         "questions": len(questions),
         "evidence": ", ".join(each.name for each in evidence),
@@ -75,7 +75,7 @@ def forecast_text(
 
 def _calls(questions: Sequence[VisualQuestion], evidence: Sequence[Evidence]) -> Iterator[Calls]:
     from papers.answers import reader
-    from rerank.forecast import Calls
+    from rerank.plan import Calls
 
     for each in evidence:
         for question in questions:
@@ -85,7 +85,7 @@ def _calls(questions: Sequence[VisualQuestion], evidence: Sequence[Evidence]) ->
 
 
 def _drawing_calls(questions: Sequence[VisualQuestion], visret: VisretSettings | None) -> Iterator[Calls]:
-    from rerank.forecast import DRAWING, INSTRUCTION, Calls
+    from rerank.plan import DRAWING, INSTRUCTION, Calls
 
     if visret is None or not visret.needs_instruction:
         return

@@ -20,7 +20,7 @@ from papers.datasets.inquire import read_rerank
 from papers.datasets.inquire_labels import label_of
 from papers.datasets.published import read_benchmark
 from papers.datasets.species_photos import read_species
-from rerank.query_set import QuerySet
+from rerank.jobs import QuerySet
 from training.collection import read_collection
 
 _log = logging.getLogger(__name__)

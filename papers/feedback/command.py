@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from data.contracts import ImageCollection
     from papers.feedback.actor import ActorRun
     from papers.feedback.labelled import LabelledQueries
-    from rerank.feedback.growth import FeedbackTally
+    from rerank.feedback.queries import FeedbackTally
     from rerank.judgement_cache import JudgementCache
 
 

@@ -19,7 +19,7 @@ from data.files import sha256_hex
 from data.records import Job
 from papers.datasets.published import read_benchmark
 from papers.feedback.actor import LabelledQuery
-from rerank.job import read_jobs
+from rerank.jobs import read_jobs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

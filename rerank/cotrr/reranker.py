@@ -17,13 +17,11 @@ from data.records import ChatReply, ChatRequest, Job, RankedImage
 from data.words import plural
 from rerank.cotrr import replies
 from rerank.cotrr.orders import PositionBias, fuse_ranks, input_orders, mean, position_bias, ranks_of, windows
-from rerank.cotrr.rankings import Ranking, json_in, parse_ranking, parse_ranking_as_authors
-from rerank.cotrr.replies import QueryParts
+from rerank.cotrr.replies import QueryParts, Ranking, json_in, parse_ranking, parse_ranking_as_authors
 from rerank.cotrr.requests import CotrrRequests
 from rerank.prompting import Prompts
 from rerank.queries import Query, reading_reference
-from rerank.ranked_images import UNREADABLE_SCORE, ScoredImage, ranked_by_score, share_of, total_cost
-from rerank.reranker import FAILURES, Tally, begin
+from rerank.reranker import FAILURES, UNREADABLE_SCORE, ScoredImage, Tally, begin, ranked_by_score, share_of, total_cost
 from rerank.scheduling import FairChat, all_of
 from rerank.settings import CotrrSettings
 

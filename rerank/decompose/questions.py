@@ -16,7 +16,7 @@ from rerank.decompose.plain_questions import direct_question, plain_questions
 from rerank.judgement_cache import JudgementCache, cache_key
 from rerank.prompting import Prompts, fenced_context, object_schema
 from rerank.queries import Query, Task
-from rerank.ranked_images import total_cost
+from rerank.reranker import total_cost
 from rerank.settings import DecomposeSettings
 
 MIN_QUESTIONS, MAX_QUESTIONS = 2, 3  # the paper's; more gave it little

@@ -21,8 +21,7 @@ from rerank.evaluation.runs import (
     truth_of_qrels,
     truth_of_query_set,
 )
-from rerank.job import read_jobs
-from rerank.query_set import read_query_set
+from rerank.jobs import read_jobs, read_query_set
 
 
 def evaluate_files(request: EvaluationRequest) -> Evaluation:

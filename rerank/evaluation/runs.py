@@ -15,8 +15,8 @@ from data.records import Job, RankedImage
 from data.trec import parse_run, read_qrels
 from rerank.evaluation.measures import RankedList
 from rerank.evaluation.request import FIRST_STAGE
-from rerank.query_set import QuerySet
-from rerank.ranked_images import first_stage, first_stage_ranks, total_cost
+from rerank.jobs import QuerySet
+from rerank.reranker import first_stage, first_stage_ranks, total_cost
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

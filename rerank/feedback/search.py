@@ -14,7 +14,6 @@ from data.contracts import ChatModel, ImageCollection, TextImageEncoder
 from data.errors import BadInput, NoEvidence, NothingReadable, UsageError
 from data.words import plural
 from rerank.feedback.captions import Captioner
-from rerank.feedback.growth import FeedbackTally, NextQuery, denoise
 from rerank.feedback.methods import (
     ROCCHIO,
     FeedbackMethod,
@@ -22,9 +21,20 @@ from rerank.feedback.methods import (
     needs_text_model,
     text_form,
 )
-from rerank.feedback.queries import blind_note, encode_query, joined, original_and_captions, sampled
+from rerank.feedback.queries import (
+    FeedbackTally,
+    FindNames,
+    NamedSpecies,
+    NextQuery,
+    blind_note,
+    denoise,
+    encode_query,
+    joined,
+    original_and_captions,
+    rocchio,
+    sampled,
+)
 from rerank.feedback.session import Caption, Session, ShownImage, Turn, state_of
-from rerank.feedback.vectors import FindNames, NamedSpecies, rocchio
 from rerank.prompting import Prompts
 
 

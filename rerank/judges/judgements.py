@@ -10,7 +10,7 @@ from data.errors import Refused
 from data.foreign_json import load_json
 from data.records import ChatReply, Judgement, Question, QuestionAnswer
 from rerank.judges.answers import YesNo
-from rerank.ranked_images import total_cost
+from rerank.reranker import total_cost
 
 NO_EVIDENCE: Final = "no evidence"
 """`Judgement.obtained_by` where the judge has nothing to go by, whatever the photo: the question does not count."""

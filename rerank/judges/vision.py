@@ -25,7 +25,7 @@ from rerank.judges.answers import ANSWER_TOKENS, FIRST_WORDS, TOP_LOGPROBS, YesN
 from rerank.judges.judgements import answer_of, majority, refused, stated, unclear
 from rerank.prompting import PLACEHOLDERS, Prompts, fenced_context, object_schema
 from rerank.queries import PHOTO_LABEL, REFERENCE_LABEL
-from rerank.ranked_images import total_cost
+from rerank.reranker import total_cost
 from rerank.scheduling import all_of
 from rerank.settings import VisionSettings
 

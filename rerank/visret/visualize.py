@@ -17,8 +17,7 @@ from data.words import plural
 from rerank.photo_vectors import encode_photos
 from rerank.prompting import Prompts
 from rerank.queries import query_of
-from rerank.ranked_images import total_cost
-from rerank.reranker import Tally
+from rerank.reranker import Tally, total_cost
 from rerank.settings import VisretSettings
 from rerank.similarity import Sought
 from rerank.visret.generators import Drawn, Generator

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,8 @@ from data.errors import BadImage, BadInput, UsageError
 from data.records import ChatReply, Job, JobImage
 from kb.endpoints.drawing.image_connection import Drawings
 from recognize import load_encoders
-from rerank import METHODS, RerankResources, first_stage, rerank
-from rerank.captions.scores import SentenceScorer
-from rerank.captions.texts import VisionCaptioner
+from rerank import METHODS, RerankResources, first_stage, make_reranker, rerank, run_jobs
+from rerank.captions.texts import SentenceScorer, VisionCaptioner
 from rerank.visret.generators import PromptGenerator
 
 COLOURS = ("red", "blue", "yellow", "green", "black", "white", "brown", "orange")
@@ -143,5 +143,12 @@ def test_decompose_without_models_refuses_other_queries_than_texts(folder: Any) 
         ({"reference_image": "red.png", "modification": "larger"}, "cannot compare a photo with a reference image"),
         ({"dialogue": ("a bird", "is it red? yes")}, "cannot divide a dialogue"),
     ):
+        other = job_of(COLOURS, [0.5] * 8, **more)
         with pytest.raises(UsageError, match=hint):
-            run("decompose", job_of(COLOURS, [0.5] * 8, **more), folder)
+            run("decompose", other, folder)
+        resources = RerankResources(encoders=load_encoders("starter").text_image, root=folder)
+        both = run_jobs(
+            [replace(other, query_id="q2"), job_of(COLOURS, [0.5] * 8)], make_reranker("decompose", resources)
+        )
+        assert {row.status for row in both.rows["q1"]} == {"ok"} and not both.is_complete
+        assert all(hint in str(row.error) for row in both.rows["q2"])

@@ -25,10 +25,8 @@ from data.records import ChatReply, ChatRequest, Context, Job, JobImage, QueryPa
 from kb.endpoints.drawing.image_connection import Drawings
 from recognize import load_encoders
 from rerank import METHODS, PRESETS, FairChat, RerankResources, RerankSettings, make_reranker, plan_run, run_jobs
-from rerank.captions.scores import SentenceScorer
-from rerank.captions.texts import VisionCaptioner
-from rerank.forecast import forecast
-from rerank.run_plan import JudgeName
+from rerank.captions.texts import SentenceScorer, VisionCaptioner
+from rerank.plan import JudgeName
 from rerank.scheduling import current_query
 from rerank.visret.generators import AnchorGenerator, FolderGenerator, Generator, NamedVectors, PromptGenerator
 
@@ -443,11 +441,11 @@ def plans() -> str:
             for web in (None, True, False) if method == "decompose" and settings == DEFAULT else (None,):
                 try:
                     plan = plan_run(method, settings, endpoints=endpoints.split(), judge=judge, web=web)
-                    expected = forecast(plan, jobs)
+                    expected = plan.calls(jobs)
                     chosen = {each.name: getattr(plan, each.name) for each in fields(plan)[2:]}
                     parts = [f"{name}={value}" for name, value in chosen.items() if value]
-                    parts += [f"{plan.models} {plan.context_models} {expected.n_calls} calls"]
-                    parts += [str(call) for call in (*expected.context_calls, *expected.calls)]
+                    parts += [f"{plan.models} {plan.context_models} {sum(each.n for each in expected)} calls"]
+                    parts += [str(call) for call in expected]
                 except FieldmarkError as error:
                     parts = [f"{type(error).__name__}: {error} {error.hint or ''}"]
                 number = PLANNED.get(method, (DEFAULT,)).index(settings)

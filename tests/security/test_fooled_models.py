@@ -12,7 +12,7 @@ from data.records import Identification, Job, JobImage, RankedImage
 from recognize.reader.reader import Reader
 from recognize.reader.stream import read_over
 from rerank.cotrr.reranker import CotrrReranker
-from rerank.run import run_jobs
+from rerank.reranker import run_jobs
 from tests.security.conftest import LEVELS, Model
 from tests.security.obedient_model import MARK, ORDER, gullible
 from tests.security.test_prompt_blocks import JAY, jay

@@ -17,7 +17,7 @@ from kb.lookup.context import contexts
 from recognize.reader.reader import Reader
 from rerank.cotrr.replies import parse_evaluation
 from rerank.cotrr.requests import CotrrRequests
-from rerank.feedback.growth import denoise
+from rerank.feedback.queries import denoise
 from rerank.prompting import Prompts, fenced_context
 from rerank.queries import query_of
 from rerank.settings import CotrrSettings

@@ -11,7 +11,7 @@ import pytest
 
 from data.errors import BadInput, FieldmarkError, MalformedAnswer, Refused
 from data.records import Job, JobImage, RankedImage
-from rerank.cotrr.rankings import parse_ranking_as_authors
+from rerank.cotrr.replies import parse_ranking_as_authors
 from rerank.cotrr.reranker import CotrrReranker, CotrrTally
 from rerank.settings import PRESETS, CotrrSettings
 from tests.rerank.recorded import Model, photos

@@ -6,7 +6,7 @@ import pytest
 from data.codec import dumps, loads
 from data.errors import NoEvidence, TooManyUnscored
 from data.records import Judgement, QuestionAnswer
-from rerank.decompose.photo_answers import MissingAnswers, PhotoAnswers, collect_answers, photo_scores
+from rerank.decompose.reranker import MissingAnswers, PhotoAnswers, collect_answers, photo_scores
 
 
 def answered(*probabilities: Any) -> PhotoAnswers:

@@ -12,8 +12,7 @@ from data.records import Job, RankedImage
 from kb.endpoints.drawing.image_connection import Drawings
 from recognize import load_encoders
 from rerank import METHODS, RerankResources, job_of_folder, make_reranker, open_collection
-from rerank.captions.scores import SentenceScorer, bounded
-from rerank.captions.texts import LocalCaptioner, PhotoText, StoredCaptioner
+from rerank.captions.texts import LocalCaptioner, PhotoText, SentenceScorer, StoredCaptioner, bounded
 from rerank.judgement_cache import JudgementCache
 from rerank.methods import RETRIEVERS, make_retriever
 from rerank.settings import CaptionSettings, RerankSettings, VisretSettings

@@ -13,7 +13,7 @@ from cli.verbs.eval.cells import difference_cells, figure_cell, p_text
 from data.codec import dumps
 from data.metrics.ranked import Measured
 from data.records import Job, JobImage, RankedImage
-from rerank.query_set import QuerySet
+from rerank.jobs import QuerySet
 from tests.cli.conftest import documented_keys
 from tests.conftest import CommandLine
 

@@ -1,6 +1,7 @@
 """`kb rerank`: folders, job files, both outputs, exit codes, and a run that is killed and resumed."""
 
 import json
+import re
 import shutil
 import signal
 import subprocess
@@ -77,6 +78,19 @@ def test_an_unknown_term_is_searched_once_and_included_in_the_cost(
         (written,) = (call for call in vision.calls if not call.images)
         spent = 40 + 401 * (vision.n_calls - 1) + len(written.text.split()) + len(questions_reply().split())
         assert f"{n_calls} model calls" in run.stderr and f"${spent / 1e6:.4f}" in run.stderr
+
+
+def test_a_dry_run_counts_the_questions_that_are_asked_again_one_by_one(
+    cli: CommandLine, zorblins: Any, endpoint: Callable[..., None]
+) -> None:
+    """The model answers none of the combined questions."""
+    knowledge, file = zorblins
+    with OpenAIServer(script) as vision:
+        endpoint(vision)
+        plan = cli.call("rerank", file, "--kb", knowledge, "--dry-run", check=True).stdout
+        cli.call("rerank", file, "--kb", knowledge, check=True)
+    expected = re.search(r"model calls, without retries +(\d+) to (\d+)", plan)
+    assert expected and (expected[1], expected[2]) == ("5", str(vision.n_calls)), plan
 
 
 FIVE = "An albino is white [2].\n\nIts eyes are pink. It keeps its shape [1]. Look at the eyes. Its legs are pale [2]."

@@ -7,8 +7,7 @@ import pytest
 
 from data.errors import BadImage, CostStop, FieldmarkError, NothingReadable, Refused, SourceUnavailable
 from data.records import ChatMessage, ChatRequest, RankedImage
-from rerank.reranker import Tally
-from rerank.run import RunResult
+from rerank.reranker import RunResult, Tally
 from rerank.scheduling import MAX_FAILURES_IN_A_ROW, FairChat, FairSlots, all_of
 from tests.rerank.scripted import ScriptedChat
 

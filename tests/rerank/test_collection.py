@@ -6,9 +6,8 @@ import pytest
 from PIL import Image
 
 from data.errors import BadInput, MissingRequirement, NothingReadable, StoreError
-from rerank import open_collection
-from rerank.collection import opening
-from rerank.collection.files import StoredPhoto, read_index, write_index
+from rerank import collection, open_collection
+from rerank.collection import StoredPhoto, read_index, write_index
 from tests.small_files import files_of_at_most
 from tests.toy.encoders import Counting
 
@@ -79,7 +78,7 @@ def test_what_is_done_is_saved_now_and_then_and_a_killed_update_continues(
     (tmp_path / "photos").mkdir()
     for i in range(100):
         Image.new("RGB", (40, 40), (i, 90, 90)).save(tmp_path / "photos" / f"{i:02}.png")
-    monkeypatch.setattr(opening, "_SAVING", 1e9)  # after each batch
+    monkeypatch.setattr(collection, "_SAVING", 1e9)  # after each batch
 
     def killed(done: int, _total: int, _failed: int) -> None:
         if done > 64:
@@ -120,7 +119,7 @@ def test_folders_without_a_readable_photo_are_errors_and_lose_nothing(folder: Pa
 
 def test_photos_in_a_folder_that_cannot_be_listed_are_kept() -> None:
     stored = [StoredPhoto(path, 9, 9) for path in ("a.png", "b/1.png", "bb/1.png")]
-    new, removed = opening.changes({"a.png": (9, 9), "b": (-1, 0)}, stored)
+    new, removed = collection.changes({"a.png": (9, 9), "b": (-1, 0)}, stored)
     assert [photo.path for photo in new] == ["b"] and removed == ["bb/1.png"]
 
 

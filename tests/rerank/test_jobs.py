@@ -8,7 +8,7 @@ from PIL import Image
 from data.codec import dumps
 from data.errors import BadInput, NothingReadable, UsageError
 from data.records import Job, JobImage, RankedImage
-from rerank.job import check_ids, job_of_folder, read_jobs, trec_lines
+from rerank.jobs import check_ids, job_of_folder, read_jobs, trec_lines
 
 
 def row(image_id: Any, rank: Any, score: Any) -> RankedImage:

@@ -1,17 +1,72 @@
-"""Choices of a run: judge, models and background knowledge, from the method, its settings and the models at hand."""
+"""Plan of a run: judge, models and background knowledge, and the calls to models with their approximate cost."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, Literal
+from typing import Final, Literal, Protocol
 
-from data.errors import BadInput, MissingRequirement, UsageError
+from data.errors import MissingRequirement, UsageError
 from data.records import Job
-from rerank.queries import check_decompose, query_of
 from rerank.settings import GeneratorName, RerankSettings
+
+# Typical tokens, for the cost forecast only; replies report the real ones.
+PROMPT: Final = 500
+ANSWER, REASONED_ANSWER = 20, 400
+TEXT, SOURCES, WRITTEN = 1_000, 2_000, 400  # request for questions, sources of an explanation, written text
+INSTRUCTION, DRAWING = 40, 4_160  # a drawing of gpt-image-1 at high quality, for prices by token
+NOTE, PLACE, COMPARISON = 120, 5, 200  # parts of a ranking
+
+
+class PricedModel(Protocol):
+    """A model with prices, such as an endpoint."""
+
+    @property
+    def image_tokens(self) -> int:
+        """Tokens per image."""
+
+    def cost_usd(self, input_tokens: int, output_tokens: int) -> float | None:
+        """Return the cost of one request in US dollars; None if the prices are unknown."""
+
+    def drawing_usd(self, n: int, input_tokens: int, output_tokens: int) -> float | None:
+        """Return the cost of a request for `n` drawings in US dollars; None if the prices are unknown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calls:
+    """Expected calls of one kind, without retries."""
+
+    n: int
+    model: str
+    """Name of the endpoint."""
+    n_more: int = 0
+    """Further calls at most: questions asked again one by one, and samples where a server has no log-probabilities."""
+    photos: int = 0
+    """Photos per call."""
+    drawings: int = 0
+    """Drawings per call."""
+    tokens_in: int = PROMPT
+    tokens_out: int = WRITTEN
+    is_context: bool = False
+    """Whether they explain the words of queries."""
+
+
+def most_cost_usd(calls: Iterable[Calls], models: Mapping[str, PricedModel]) -> float | None:
+    """Return the approximate cost of calls in US dollars, at most; None if a price is unknown."""
+    cost = 0.0
+    for call in calls:
+        model = models[call.model]
+        tokens_in = call.tokens_in + call.photos * model.image_tokens
+        if call.drawings:
+            each = model.drawing_usd(call.drawings, tokens_in, call.tokens_out)
+        else:
+            each = model.cost_usd(tokens_in, call.tokens_out)
+        if each is None:
+            return None
+        cost += (call.n + call.n_more) * each
+    return cost
+
 
 JudgeName = Literal["vision", "encoder"]
 
@@ -49,6 +104,20 @@ class RunPlan:
     def context_models(self) -> tuple[str, ...]:
         """The endpoints that explain the words of a query."""
         return (("search",) if self.context_search else ()) + (("text",) if self.context_model else ())
+
+    def calls(self, jobs: Sequence[Job]) -> list[Calls]:
+        """Return the calls to models that rank the photos of jobs, those for context first."""
+        from rerank.reranker import first_of
+
+        jobs = [first_of(job, self.settings.depth) for job in jobs]
+        of_method = _CALLS.get(self.method)
+        return [
+            *(
+                Calls(n=len(jobs), model=model, tokens_in=SOURCES if model == "text" else PROMPT, is_context=True)
+                for model in self.context_models
+            ),
+            *(of_method(self, jobs) if of_method is not None else ()),
+        ]
 
 
 _VECTORS: Final = ("compares vectors and asks no vision model", "Omit --judge.")
@@ -139,22 +208,6 @@ def plan_run(
     )
 
 
-def check_jobs(plan: RunPlan, jobs: Iterable[Job]) -> None:
-    """Refuse jobs that the method cannot rank as planned, before anything is asked.
-
-    Incomplete queries are left to the run, which makes them error rows.
-
-    Raises:
-        UsageError: if decompose cannot judge a composed query or a dialogue with this judge or these questions.
-    """
-    if plan.method != "decompose":
-        return
-    by_rule = plan.text_model is None and not plan.settings.decompose.direct
-    for job in jobs:
-        with suppress(BadInput):
-            check_decompose(query_of(job), sees_photos=plan.judge == "vision", by_rule=by_rule)
-
-
 def _first_of(names: tuple[str, ...], endpoints: Collection[str], instead: str = "decompose --judge encoder") -> str:
     found = next((name for name in names if name in endpoints), None)
     if found is None:
@@ -163,3 +216,70 @@ def _first_of(names: tuple[str, ...], endpoints: Collection[str], instead: str =
             hint=f"Set [llm.{names[0]}] in fieldmark.toml, or use --method {instead}.",
         )
     return found
+
+
+def _decompose(plan: RunPlan, jobs: Sequence[Job]) -> Iterator[Calls]:
+    yield from _text(plan, jobs, tokens_in=TEXT)
+    if plan.judge != "vision":
+        return
+    from rerank.decompose.questions import MAX_QUESTIONS
+
+    settings, vision = plan.settings.decompose, plan.settings.vision
+    n_photos, n_questions = sum(len(job.candidates) for job in jobs), 1 if settings.direct else MAX_QUESTIONS
+    is_together = settings.together and settings.is_chained and vision.reasons == "none" and vision.samples == 1
+    n = 1 if is_together else n_questions * vision.samples
+    n_fallback = vision.fallback_samples if vision.without_logprobs == "samples" else vision.samples
+    most = max(n_questions * n_fallback, n + n_questions * is_together)
+    tokens_out = ANSWER if vision.reasons == "none" else REASONED_ANSWER
+    yield Calls(n=n_photos * n, n_more=n_photos * max(0, most - n), model="vision", photos=1, tokens_out=tokens_out)
+    yield Calls(n=2, model="vision", photos=1, tokens_out=ANSWER)  # the probe
+
+
+def _text(plan: RunPlan, jobs: Sequence[Job], *, tokens_in: int = PROMPT, tokens_out: int = WRITTEN) -> Iterator[Calls]:
+    if plan.text_model is not None:
+        yield Calls(n=len(jobs), model=plan.text_model, tokens_in=tokens_in, tokens_out=tokens_out)
+
+
+def _visret(plan: RunPlan, jobs: Sequence[Job]) -> Iterator[Calls]:
+    yield from _text(plan, jobs, tokens_out=INSTRUCTION)
+    if plan.generator == "endpoint":
+        n = plan.settings.visret.images
+        yield Calls(n=len(jobs), model="image", drawings=n, tokens_in=INSTRUCTION, tokens_out=n * DRAWING)
+
+
+def _captions(plan: RunPlan, jobs: Sequence[Job]) -> Iterator[Calls]:
+    from rerank.captions.reranker import N_QUESTIONS
+
+    yield from _text(plan, jobs, tokens_in=TEXT)
+    n = sum(len(job.candidates) for job in jobs)
+    if plan.settings.captions.captioner == "vision":
+        yield Calls(n=n, model="vision", photos=1, tokens_out=NOTE)
+    if plan.method == "visa":
+        yield Calls(n=n * N_QUESTIONS, model="vision", photos=1, tokens_out=INSTRUCTION)
+
+
+def _cotrr(plan: RunPlan, jobs: Sequence[Job]) -> Iterator[Calls]:
+    from rerank.cotrr.orders import windows
+
+    settings = plan.settings.cotrr
+    text = plan.text_model or "vision"
+    is_staged = settings.form == "staged"
+    for job in jobs:
+        n_references = int(job.reference_image is not None)
+        if is_staged and settings.deconstructs:
+            yield Calls(n=1, model="vision" if n_references else text, photos=n_references)
+        if is_staged and settings.evaluates:
+            yield Calls(n=len(job.candidates), model="vision", photos=1 + n_references)
+        for start, end in windows(len(job.candidates), settings.window_size, settings.stride):
+            n = end - start
+            if settings.sees_photos:
+                tokens_out = COMPARISON + (PLACE if is_staged else NOTE) * n
+                yield Calls(n=settings.orders, model="vision", photos=n + n_references, tokens_out=tokens_out)
+            else:
+                tokens_in, tokens_out = PROMPT + NOTE * n, COMPARISON + PLACE * n
+                yield Calls(n=settings.orders, model=text, tokens_in=tokens_in, tokens_out=tokens_out)
+
+
+_CALLS: Final = {"cotrr": _cotrr, "decompose": _decompose, "captions": _captions, "visa": _captions} | dict.fromkeys(
+    ("visret", "rewrite"), _visret
+)

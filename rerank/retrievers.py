@@ -1,8 +1,9 @@
-"""Retrievers: the best photos of a whole collection for a query, by one vector or by a shortlist that is re-ranked."""
+"""Retrievers: the best photos of a whole collection by vectors, a re-ranked shortlist, or captions."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, Protocol
@@ -13,12 +14,14 @@ from numpy.typing import NDArray
 from data.arrays import FloatArray, rank_descending
 from data.batches import grouped
 from data.contracts import ImageCollection, TextImageEncoder
-from data.errors import BadInput, SpaceMismatch
+from data.errors import BadImage, BadInput, SourceError, SpaceMismatch
 from data.records import Job, JobImage, RankedImage
-from rerank.ranked_images import share_of
-from rerank.reranker import Reranker, Tally
+from rerank.captions.reranker import CaptionTally
+from rerank.captions.texts import Captioner, TextScorer
+from rerank.queries import check_visible, query_of
+from rerank.reranker import Reranker, Tally, share_of, total_cost
+from rerank.scheduling import all_of
 from rerank.similarity import Seeker, SimilarityReranker, Sought
-from rerank.visible_words import check_visible
 
 
 class Retriever(Protocol):
@@ -137,3 +140,80 @@ class ShortlistRetriever:
         for queries in grouped(direction, _AT_ONCE):
             np.maximum(best, self._collection.scores(np.stack(queries)).max(axis=0), out=best)
         return best
+
+
+N_OPEN: Final = 8  # captions at a time
+
+OnCaption = Callable[[int, int, int], None]
+"""Called with the numbers of photos captioned, in all, and without a caption."""
+
+
+class CaptionRetriever:
+    """Finds photos by the similarity of query and caption as texts; a `Retriever`.
+
+    Every photo is captioned once, with the first query, whose rows share the cost; photos without a caption are never
+    rows, and are counted.
+
+    Source:
+        VisRet (Wu et al., 2025), appendix B, corpus captioning: text-to-text retrieval over captions by BLIP-large of
+        at least 10 tokens (`captions.captioner`). The paper names no text encoder; ours is the profile's sentence
+        encoder.
+    """
+
+    def __init__(
+        self,
+        captioner: Captioner,
+        scorer: TextScorer,
+        collection: ImageCollection,
+        *,
+        on_caption: OnCaption = lambda _done, _total, _failed: None,
+    ) -> None:
+        self._captioner, self._scorer, self._collection = captioner, scorer, collection
+        self._on_caption = on_caption
+        self._captions: list[str | None] | None = None
+        self._turn = asyncio.Lock()
+        self.tally = CaptionTally(scorer=scorer.name)
+
+    async def find(self, job: Job, k: int) -> list[RankedImage]:
+        """Return the best `k` photos."""
+        query = query_of(job).text
+        costs: list[float | None] = []
+        async with self._turn:
+            if self._captions is None:
+                self._captions = await self._all_captions(costs)
+            captions = self._captions
+            rows = [row for row, caption in enumerate(captions) if caption is not None]
+            scores: NDArray[np.float64] = np.full(len(captions), -np.inf)
+            scores[rows] = await asyncio.to_thread(self._scorer.scores, query, [captions[row] or "" for row in rows])
+        found = ranked_rows(job.query_id, self._collection, scores, min(k, len(rows)))
+        texts = dict(zip(self._collection.ids, captions, strict=True))
+        share = share_of(total_cost(costs), len(found))
+        return [replace(row, evaluation=f"caption: {texts[row.image_id]}", cost_usd=share) for row in found]
+
+    async def _all_captions(self, costs: list[float | None]) -> list[str | None]:
+        ids, tally, n_done = self._collection.ids, self.tally, 0
+        slots = asyncio.Semaphore(N_OPEN)
+
+        async def caption(image_id: str) -> str | None:
+            nonlocal n_done
+            text = None
+            async with slots:
+                try:
+                    made = await self._captioner.caption(self._collection.path(image_id))
+                except (BadImage, SourceError) as error:
+                    if error.retryable:
+                        raise
+                    tally.failures.append(error)
+                    costs.append(getattr(error, "cost_usd", 0.0))
+                else:
+                    text = made.text
+                    costs.append(made.cost_usd)
+                    tally.counts["captions"] += 1
+            n_done += 1
+            self._on_caption(n_done, len(ids), len(tally.failures))
+            return text
+
+        captions = await all_of([caption(image_id) for image_id in ids])
+        if tally.failures and not tally.counts["captions"]:
+            raise tally.failures[0]
+        return captions

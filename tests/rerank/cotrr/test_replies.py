@@ -10,7 +10,7 @@ from scipy.stats import kendalltau
 
 from data.errors import MalformedAnswer
 from rerank.cotrr.orders import fuse_ranks, input_orders, kendall_tau, position_bias, ranks_of, windows
-from rerank.cotrr.rankings import parse_ranking
+from rerank.cotrr.replies import parse_ranking
 
 # Reply, photos, positions, faults.
 RANKINGS = (

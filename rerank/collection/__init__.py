@@ -1,1 +1,0 @@
-"""Collections: the photos of a folder with their vectors on disk, and searches in them."""
