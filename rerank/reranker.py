@@ -99,43 +99,64 @@ def share_of(cost_usd: float | None, n: int) -> float | None:
 
 FAILURES: Final = (SourceError, CostStop, NotCached)
 """Errors of models that fail a photo or a query, but not the run; the next run asks again."""
+MOST_EXAMPLES: Final = 5
+
+
+Words = Mapping[str, tuple[str, str]]
+"""Name of a count -> its words for one and for many."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Tally:
-    """Counts of a run so far; methods add their own."""
+    """Counts of a run so far, and what went wrong; each method counts under names of its own."""
 
-    words: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    """Count -> its words; the first count is named even if it is zero."""
-
+    words: Words = field(default_factory=dict)
+    """Words of the counts, in the order shown."""
+    warned: Words = field(default_factory=dict)
+    """Words of the counts that the user is warned of."""
+    counts: Counter[str] = field(default_factory=Counter)
+    origins: Counter[str] = field(default_factory=Counter)
+    """Of what the first count counts: how it was obtained."""
+    examples: dict[str, list[str]] = field(default_factory=dict)
+    """Count of a warning -> queries or reasons; the first few are named."""
+    remarks: list[str] = field(default_factory=list)
+    """Warnings about single queries."""
     failures: list[FieldmarkError] = field(default_factory=list)
     """Errors of photos, rankings or whole queries, in the order in which they happened."""
-    counts: Counter[str] = field(default_factory=Counter)
-    unseen: dict[str, str] = field(default_factory=dict)
-    """Query id -> why its ranking by an encoder means little."""
+    has_fallbacks: bool = False
+    """Whether something went another way than asked for, without an error."""
 
     @property
     def is_complete(self) -> bool:
         """Whether everything went as asked; repaired replies count as complete, fallbacks do not."""
-        return not self.failures
+        return not self.failures and not self.has_fallbacks
 
     @property
     def is_void(self) -> bool:
-        """Whether no reply of a model was usable, so that the ranking means nothing."""
-        return False
+        """Whether a judge gave no usable answer at all, so that the ranking means nothing."""
+        return 0 < self.counts["answers"] == self.counts["unscored"]
+
+    def warn(self, name: str, *examples: str) -> None:
+        """Count what the user is warned of, once for each query or reason."""
+        self.counts[name] += len(examples)
+        self.examples.setdefault(name, []).extend(examples)
 
     def lines(self) -> list[str]:
-        """Return the counts in words."""
-        first = [plural(self.counts[name], *words) for name, words in self.words.items()][:1]
-        return first + self.in_words(dict([*self.words.items()][1:]))
-
-    def in_words(self, words: Mapping[str, tuple[str, str]]) -> list[str]:
-        """Return counts in words; zero counts are left out."""
-        return [plural(n, *words[name]) for name in words if (n := self.counts[name])]
+        """Return the counts in words; zero counts are left out."""
+        found = [plural(self.counts[name], *words) for name, words in self.words.items() if self.counts[name]]
+        if self.origins:
+            found[0] += f" ({', '.join(f'{origin} {n:,}' for origin, n in sorted(self.origins.items()))})"
+        return found
 
     def warnings(self) -> list[str]:
         """Return the fallbacks that the user should know of."""
-        return [f"query {query_id}: {why} The order means little." for query_id, why in self.unseen.items()]
+        found = []
+        for name, words in self.warned.items():
+            if n := self.counts[name]:
+                named = list(dict.fromkeys(self.examples.get(name, ())))
+                more = "; ..." if len(named) > MOST_EXAMPLES else ""
+                found.append(plural(n, *words) + (f": {'; '.join(named[:MOST_EXAMPLES])}{more}" if named else ""))
+        return found + self.remarks
 
 
 class Reranker(Protocol):

@@ -16,7 +16,7 @@ from data.batches import grouped
 from data.contracts import ImageCollection, TextImageEncoder
 from data.errors import BadImage, BadInput, SourceError, SpaceMismatch
 from data.records import Job, JobImage, RankedImage
-from rerank.captions.reranker import CaptionTally
+from rerank.captions.reranker import caption_tally
 from rerank.captions.texts import Captioner, TextScorer
 from rerank.queries import check_visible, query_of
 from rerank.reranker import Reranker, Tally, share_of, total_cost
@@ -172,7 +172,7 @@ class CaptionRetriever:
         self._on_caption = on_caption
         self._captions: list[str | None] | None = None
         self._turn = asyncio.Lock()
-        self.tally = CaptionTally(scorer=scorer.name)
+        self.tally = caption_tally(scorer)
 
     async def find(self, job: Job, k: int) -> list[RankedImage]:
         """Return the best `k` photos."""

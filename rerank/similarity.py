@@ -169,7 +169,8 @@ class SimilarityReranker:
             if not np.any(query):
                 raise nothing_seen(job, self._encoder)
             if job.reference_image is None and not is_visible(query_of(job).text, self._encoder):
-                self.tally.unseen[job.query_id] = str(nothing_seen(job, self._encoder))
+                why = nothing_seen(job, self._encoder)
+                self.tally.remarks.append(f"query {job.query_id}: {why} The order means little.")
         return query
 
     def encode_query(self, job: Job) -> FloatArray:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from data.contracts import ImageCollection
     from papers.feedback.actor import ActorRun
     from papers.feedback.labelled import LabelledQueries
-    from rerank.feedback.queries import FeedbackTally
     from rerank.judgement_cache import JudgementCache
+    from rerank.reranker import Tally
 
 
 @click.command()
@@ -107,7 +107,7 @@ def feedback(
         inputs = (opened.models, state_of(searched), labelled.digest, of_methods, n_turns)
         unfinished = UnfinishedRuns(settings.home, inputs)
         runs: dict[str, Sequence[ActorRun]] = {}
-        tallies: list[FeedbackTally] = []
+        tallies: list[Tally] = []
         for method in chosen:
             with unfinished.of(method) as store:
                 runs[method], tally = _run(method, labelled, searched, opened, of_methods, n_turns, store)
@@ -162,7 +162,7 @@ def _run(
     settings: FeedbackSettings,
     n_turns: int,
     store: JudgementCache,
-) -> tuple[Sequence[ActorRun], FeedbackTally]:
+) -> tuple[Sequence[ActorRun], Tally]:
     import asyncio
 
     from papers.feedback.actor import act

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +17,6 @@ from data.foreign_json import json_object
 from data.images import MAX_SIDE
 from data.images.jpeg import jpeg_of
 from data.records import ChatMessage, ChatRequest, Job, JobImage, QuestionAnswer, RankedImage
-from data.words import plural
 from rerank.captions.texts import Captioner, PhotoText, TextScorer, bounded, min_max
 from rerank.prompting import Prompts, object_schema
 from rerank.reranker import FAILURES, ScoredImage, Tally, begin, error_rows, ranked_by_score, share_of, total_cost
@@ -108,28 +107,16 @@ N_OPEN: Final = 32  # photos in memory at a time
 _CAPTION: Final = "caption: "  # before the caption in the evaluation of a photo
 
 
-@dataclass(slots=True, kw_only=True)
-class CaptionTally(Tally):
-    """Counts of `captions`, and of `answers` to questions, of which some are `uncertain`."""
-
-    scorer: str = ""
-    """Name of the scorer of texts."""
-    without_questions: list[str] = field(default_factory=list)
-    """Queries for which no questions were written."""
-
-    def lines(self) -> list[str]:
-        """Return the counts in words."""
-        lines = [f"{plural(self.counts['captions'], 'caption')}, compared with the query by {self.scorer}"]
-        if n := self.counts["answers"]:
-            lines.append(f"{plural(n, 'answer')}, {self.counts['uncertain']:,} uncertain")
-        return lines
-
-    def warnings(self) -> list[str]:
-        """Return the queries without questions."""
-        if not self.without_questions:
-            return []
-        n, names = plural(len(self.without_questions), "query", "queries"), ", ".join(self.without_questions[:5])
-        return [f"No questions for {n}, ranked by captions alone: {names}"]
+def caption_tally(scorer: TextScorer) -> Tally:
+    """Return the counts of a method that compares captions with queries."""
+    compared = f"compared with the query by {scorer.name}"
+    words = {
+        "captions": (f"caption, {compared}", f"captions, {compared}"),
+        "answers": ("answer", "answers"),
+        "uncertain": ("of them uncertain",) * 2,
+    }
+    alone = "without questions, ranked by captions alone"
+    return Tally(words=words, warned={"without_questions": (f"query {alone}", f"queries {alone}")})
 
 
 class CaptionReranker:
@@ -157,7 +144,7 @@ class CaptionReranker:
         self._root = Path(root)
         self._scoring = asyncio.Lock()
         self._open = asyncio.Semaphore(N_OPEN)
-        self.tally = CaptionTally(scorer=scorer.name)
+        self.tally = caption_tally(scorer)
 
     def close(self) -> None:
         """Do nothing: no threads or files stay open."""
@@ -177,7 +164,7 @@ class CaptionReranker:
                 return error_rows(job, str(error))
             if asked.problem is not None:
                 self.tally.failures.append(asked.problem)
-                self.tally.without_questions.append(job.query_id)
+                self.tally.warn("without_questions", job.query_id)
         found = await all_of([self._read(image, asked) for image in job.candidates])
         async with self._scoring:
             scored = await asyncio.to_thread(self._scored, job, query, found, asked)

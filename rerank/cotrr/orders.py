@@ -1,14 +1,10 @@
-"""Orders and windows in which photos are shown to a model: position bias measured, ranks fused. Pure."""
+"""Orders and windows in which photos are shown to a model, and the fusion of its rankings. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from itertools import combinations
+from collections.abc import Sequence
 from random import Random
 from typing import Final
-
-import numpy as np
 
 from rerank.settings import RankFusion
 
@@ -34,13 +30,6 @@ def fuse_ranks(rankings: Sequence[Sequence[float]], rule: RankFusion = "mean-ran
     return [-sum(ranks) / len(ranks) for ranks in items]
 
 
-def kendall_tau(one: Sequence[float], other: Sequence[float]) -> float | None:
-    """Return Kendall's tau-b of two rankings of the same items, None if one of them ties all items."""
-    a, b = (np.sign(np.subtract.outer(ranks, ranks)) for ranks in (one, other))
-    scale = float(np.sum(a * a) * np.sum(b * b)) ** 0.5
-    return float(np.sum(a * b)) / scale if scale else None
-
-
 def input_orders(n: int, n_orders: int, *, seed: str) -> list[list[int]]:
     """Return orders to show `n` items in: the given one, its reverse, then shuffles, each followed by its reverse.
 
@@ -54,38 +43,6 @@ def input_orders(n: int, n_orders: int, *, seed: str) -> list[list[int]]:
             random.shuffle(order)
         orders += [order, order[::-1]]
     return orders[:n_orders]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PositionBias:
-    """Dependence of rankings on the order in which the items were shown."""
-
-    effect: float | None
-    """Mean Kendall's tau between input and output order, over pairs of an order and its reverse. 0: no bias; 1: the
-    input order is returned; negative: later items are preferred."""
-    agreement: float | None
-    """Mean Kendall's tau between the rankings from different orders; 1: no bias."""
-
-
-def position_bias(shown: Sequence[Sequence[int]], rankings: Sequence[Sequence[float]]) -> PositionBias:
-    """Return the position bias of rankings of the same items."""
-    taus = [kendall_tau(_places(order), ranks) for order, ranks in zip(shown, rankings, strict=True)]
-    # Over an order and its reverse, the merit of the items cancels out.
-    pairs = zip(taus[::2], taus[1::2], strict=False)
-    return PositionBias(
-        effect=mean((one + other) / 2 for one, other in pairs if one is not None and other is not None),
-        agreement=mean(kendall_tau(one, other) for one, other in combinations(rankings, 2)),
-    )
-
-
-def mean(values: Iterable[float | None]) -> float | None:
-    """Return the mean of the known values, None if there are none."""
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
-
-
-def _places(order: Sequence[int]) -> list[float]:
-    return [float(order.index(item)) for item in range(len(order))]
 
 
 def windows(n: int, size: int, step: int) -> list[tuple[int, int]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -14,9 +14,8 @@ from data.contracts import ChatModel
 from data.errors import BadInput, MalformedAnswer, Refused
 from data.images.jpeg import jpeg_of
 from data.records import ChatReply, ChatRequest, Job, RankedImage
-from data.words import plural
 from rerank.cotrr import replies
-from rerank.cotrr.orders import PositionBias, fuse_ranks, input_orders, mean, position_bias, ranks_of, windows
+from rerank.cotrr.orders import fuse_ranks, input_orders, ranks_of, windows
 from rerank.cotrr.replies import QueryParts, Ranking, json_in, parse_ranking, parse_ranking_as_authors
 from rerank.cotrr.requests import CotrrRequests
 from rerank.prompting import Prompts
@@ -32,14 +31,9 @@ Costs = list[float | None]
 """Cost of each call in US dollars; None if unknown."""
 
 
-FAULTS: Final[Mapping[str, tuple[str, str]]] = {
-    "not_json": ("ranking not in the requested JSON", "rankings not in the requested JSON"),
-    "duplicates": ("duplicate number removed", "duplicate numbers removed"),
-    "invalid": ("invalid number removed", "invalid numbers removed"),
-    "missing": ("missing photo added at the end", "missing photos added at the end"),
-}
-"""Fault of `rankings.Ranking` -> its words."""
-COUNTS: Final[Mapping[str, tuple[str, str]]] = {
+_WORDS: Final = {
+    "evaluated": ("evaluation", "evaluations"),
+    "rankings": ("ranking", "rankings"),
     "refused": ("reply refused", "replies refused"),
     "retried": ("reply retried", "replies retried"),
     "unusable": ("reply unusable after all tries", "replies unusable after all tries"),
@@ -48,10 +42,12 @@ COUNTS: Final[Mapping[str, tuple[str, str]]] = {
     "failed_rankings": ("failed ranking", "failed rankings"),  # other orders of the same photos may have succeeded
     "failed_windows": ("window left in its order", "windows left in their order"),
     "empty_rankings": ("ranking without a known number", "rankings without a known number"),  # replies = authors
-    **FAULTS,
+    "not_json": ("ranking not in the requested JSON", "rankings not in the requested JSON"),
+    "duplicates": ("duplicate number removed", "duplicate numbers removed"),
+    "invalid": ("invalid number removed", "invalid numbers removed"),
+    "missing": ("missing photo added at the end", "missing photos added at the end"),
 }
-"""Count -> its words."""
-FALLBACKS: Final[Mapping[str, tuple[str, str]]] = {
+_WARNED: Final = {
     "not_deconstructed": (
         "query could not be deconstructed and was used whole",
         "queries could not be deconstructed and were used as they are",
@@ -62,36 +58,6 @@ FALLBACKS: Final[Mapping[str, tuple[str, str]]] = {
         "rankings named none of their photos and stayed in first-stage order",
     ),
 }
-"""Count that the user is warned of -> its words."""
-
-
-@dataclass(slots=True, kw_only=True)
-class CotrrTally(Tally):
-    """Counts of replies that were retried or repaired, of `evaluated` photos and `rankings`; and the position bias."""
-
-    biases: list[PositionBias] = field(default_factory=list)
-    """Position bias of each window that was shown in several orders."""
-
-    @property
-    def bias(self) -> PositionBias:
-        """Mean position bias."""
-        return PositionBias(
-            effect=mean(bias.effect for bias in self.biases), agreement=mean(bias.agreement for bias in self.biases)
-        )
-
-    def lines(self) -> list[str]:
-        """Return the counts in words; zero counts are left out."""
-        n_evaluated, n_faults = self.counts["evaluated"], sum(self.counts[fault] for fault in FAULTS)
-        lines = [plural(n_evaluated, "evaluation")] if n_evaluated else []
-        repaired = f", {plural(n_faults, 'fault')} repaired" if n_faults else ""
-        lines += [plural(self.counts["rankings"], "ranking") + repaired, *self.in_words(COUNTS)]
-        if self.bias.effect is not None:
-            lines.append(f"position bias {self.bias.effect:+.2f} (0 is none), agreement {self.bias.agreement or 0:.2f}")
-        return lines
-
-    def warnings(self) -> list[str]:
-        """Return the fallbacks that the user should know of."""
-        return self.in_words(FALLBACKS)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -169,7 +135,7 @@ class CotrrReranker:
         self._requests = CotrrRequests(self._settings, prompts or Prompts())
         self._root = Path(root)
         self._readers = ThreadPoolExecutor(N_READERS, thread_name_prefix="photos")
-        self.tally = CotrrTally()
+        self.tally = Tally(words=_WORDS, warned=_WARNED)
 
     async def rank(self, job: Job) -> list[RankedImage]:
         """Return all images of the job, best first."""
@@ -291,8 +257,6 @@ class CotrrReranker:
         rankings = [ranks for ranks in await all_of([one(order) for order in shown]) if ranks]
         if not rankings:
             return None
-        if len(rankings) == len(shown):
-            tally.biases.append(position_bias(shown, rankings))
         scores = fuse_ranks(rankings, self._settings.fusion)
         return [score + n + 1 for score in scores] if self._settings.fusion == "mean-rank" else scores
 

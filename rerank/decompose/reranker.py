@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -17,7 +16,6 @@ from data.contracts import Judge, SeenImage
 from data.errors import BadInput, MalformedAnswer, NoEvidence, TooManyUnscored
 from data.files import sha256_hex
 from data.records import Context, Job, JobImage, Judgement, QueryPart, QuestionAnswer, RankedImage
-from data.words import plural
 from rerank.decompose.questions import QueryPlan, QuestionWriter, plan_query
 from rerank.judgement_cache import JudgementCache, cache_key
 from rerank.judges.judgements import NO_EVIDENCE, answer_of
@@ -145,65 +143,20 @@ N_READERS: Final = 2  # threads that read photos
 N_PHOTOS: Final = 128  # photos of a query in memory at once; the others wait on disk
 
 
-@dataclass(slots=True, kw_only=True)
-class DecomposeTally(Tally):
-    """Counts of `answers`, those `unscored` and `skipped` after a sure no, and of `cached` photos."""
-
-    words: Mapping[str, tuple[str, str]] = field(
-        default_factory=lambda: {
-            "answers": ("answer", "answers"),
-            "unscored": ("without a usable answer",) * 2,
-            "skipped": ("question skipped after a sure no", "questions skipped after a sure no"),
-            "cached": ("photo from the cache", "photos from the cache"),
-        }
+_WORDS: Final = {
+    "answers": ("answer", "answers"),
+    "unscored": ("without a usable answer",) * 2,
+    "skipped": ("question skipped after a sure no", "questions skipped after a sure no"),
+    "cached": ("photo from the cache", "photos from the cache"),
+}
+_WARNED: Final = {
+    "unsure": (
+        "query has many questions without a usable answer, so the order of its photos means little (kb doctor tests "
+        "the endpoint)",
+        "queries have many questions without a usable answer, so the order of their photos means little (kb doctor "
+        "tests the endpoint)",
     )
-
-    obtained_by: Counter[str] = field(default_factory=Counter)
-    whole: list[str] = field(default_factory=list)
-    """Queries that were not decomposed, because the model wrote no valid questions, and why."""
-    silent: list[str] = field(default_factory=list)
-    """Questions without evidence, which do not count."""
-    missing: list[MissingAnswers] = field(default_factory=list)
-    """Missing answers of queries, where the settings allow more of them than the default does."""
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether all photos were judged, all queries decomposed, and few answers missing."""
-        return not self.failures and not self.whole and not self.missing
-
-    @property
-    def is_void(self) -> bool:
-        """Whether the judge gave no usable answer at all."""
-        return 0 < self.counts["answers"] == self.counts["unscored"]
-
-    def add(self, photo: PhotoAnswers, *, n_questions: int) -> None:
-        """Count the answers on a photo."""
-        is_unscored = (each.probability is None and each.obtained_by != NO_EVIDENCE for each in photo.answers)
-        n = len(photo.answers)
-        self.counts.update(answers=n, unscored=sum(is_unscored), skipped=n_questions - n)
-        # Without the number of samples and the probability mass, which belong to a single answer.
-        self.obtained_by.update(_FIGURES.sub("", answer.obtained_by) for answer in photo.answers)
-
-    def lines(self) -> list[str]:
-        """Return the counts in words; zero counts are left out."""
-        by = ", ".join(f"{name} {n:,}" for name, n in sorted(self.obtained_by.items()))
-        first, *others = Tally.lines(self)
-        return [first + (f" ({by})" if by else ""), *others]
-
-    def warnings(self) -> list[str]:
-        """Return missing answers, queries that were not decomposed, and questions that do not count."""
-        return self._missing() + self.whole + self.silent
-
-    def _missing(self) -> list[str]:
-        if not self.missing:
-            return []
-        reason = next((f" ({one.reason})" for one in self.missing if one.reason), "")
-        return [
-            f"The judge gave no usable answer to {sum(one.n_missing for one in self.missing):,} of "
-            f"{plural(sum(one.n for one in self.missing), 'question')} in "
-            f"{plural(len(self.missing), 'query', 'queries')}{reason}; "
-            "the order of their photos means little (kb doctor tests the endpoint)"
-        ]
+}
 
 
 class DecomposeReranker:
@@ -248,7 +201,7 @@ class DecomposeReranker:
         self._plan = partial(plan_query, context=context, writer=writer, parts=parts, cache=self._cache)
         self._root = Path(root)
         self._readers = ThreadPoolExecutor(N_READERS, thread_name_prefix="photos")
-        self.tally = DecomposeTally()
+        self.tally = Tally(words=_WORDS, warned=_WARNED)
 
     async def rank(self, job: Job) -> list[RankedImage]:
         """Return all images of the job, best first."""
@@ -262,15 +215,18 @@ class DecomposeReranker:
         try:
             plan = await self._plan(query, self._settings)
             if plan.source == "fallback":
-                self.tally.whole.append(f"query {job.query_id} was asked whole, not decomposed: {plan.note}")
+                self.tally.remarks.append(f"query {job.query_id} was asked whole, not decomposed: {plan.note}")
+                self.tally.has_fallbacks = True
             n_expected = len(job.candidates) * len(plan.questions)
             missing = MissingAnswers(max_share=self._settings.max_unscored, n_expected=n_expected)
             work = _QueryWork(query=query.described, plan=plan, missing=missing, reference=reference)
             photos = await all_of([self._photo(image, work) for image in job.candidates])
             missing.check(is_last=True)
             if missing.n_missing > MAX_UNSCORED * missing.n:
-                self.tally.missing.append(missing)
-            self.tally.silent += [
+                n = f"{missing.n_missing:,} of {missing.n:,}"
+                self.tally.warn("unsure", f"{job.query_id}, {n}" + (f" ({missing.reason})" if missing.reason else ""))
+                self.tally.has_fallbacks = True
+            self.tally.remarks += [
                 f"query {job.query_id}: the judge has no evidence on {question!r}, which does not count"
                 for question in questions_without_evidence(photos).values()
             ]
@@ -330,7 +286,11 @@ class DecomposeReranker:
             self.tally.failures.append(error)
             paid = [one.cost_usd for one in judged] + ([error.cost_usd] if isinstance(error, MalformedAnswer) else [])
             return PhotoAnswers(error=str(error), cost_usd=total_cost(paid))
-        self.tally.add(photo, n_questions=len(work.plan.questions))
+        n = len(photo.answers)
+        n_missing = sum(each.probability is None and each.obtained_by != NO_EVIDENCE for each in photo.answers)
+        self.tally.counts.update(answers=n, unscored=n_missing, skipped=len(work.plan.questions) - n)
+        # Without the number of samples and the probability mass, which belong to a single answer.
+        self.tally.origins.update(_FIGURES.sub("", answer.obtained_by) for answer in photo.answers)
         return photo
 
     async def _ask(self, look: SeenImage, work: _QueryWork, judged: list[Judgement]) -> PhotoAnswers:

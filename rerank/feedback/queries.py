@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -16,12 +16,10 @@ from data.errors import CutOff, MalformedAnswer, Refused
 from data.files import sha256_hex
 from data.prompts import quoted
 from data.records import ChatMessage, ChatRequest
-from data.words import plural
 from rerank.feedback.methods import Denoising
 from rerank.feedback.session import Session
 from rerank.prompting import Prompts
 from rerank.queries import is_visible
-from rerank.reranker import Tally
 
 
 def rocchio(
@@ -146,47 +144,6 @@ def encode_query(text: str, limit: int | None, encoder: TextEncoder) -> tuple[Fl
     vectors = encoder.encode_texts([piece for piece in pieces if piece])
     mean: FloatArray = vectors[0] if len(vectors) == 1 else as_unit_rows([np.sum(vectors, axis=0)])[0]
     return mean, 0
-
-
-@dataclass(slots=True, kw_only=True)
-class FeedbackTally(Tally):
-    """Counts of captions, denoised and truncated queries, and `blind` ones, of words that the encoder cannot see."""
-
-    words: Mapping[str, tuple[str, str]] = field(
-        default_factory=lambda: {
-            "captions": ("caption", "captions"),
-            "denoised": ("denoised query", "denoised queries"),
-            "truncated": ("query cut off", "queries cut off"),
-        }
-    )
-
-    refused_captions: list[str] = field(default_factory=list)
-    """Images without a caption, each with the reason."""
-    failed_rewrites: list[str] = field(default_factory=list)
-    """Reasons for queries that grew by captions alone because no model denoised them."""
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether every photo was captioned and every query denoised that should have been."""
-        return not self.refused_captions and not self.failed_rewrites
-
-    def lines(self) -> list[str]:
-        """Return the counts in words; zero counts are left out."""
-        return self.in_words(self.words)
-
-    def warnings(self) -> list[str]:
-        """Return the fallbacks that the user should know of."""
-        found = []
-        if refused := self.refused_captions:
-            found.append(f"{plural(len(refused), 'image')} could not be captioned: {'; '.join(refused[:3])}")
-        if failed := self.failed_rewrites:
-            n = plural(len(failed), "query", "queries")
-            reasons = "; ".join(dict.fromkeys(failed[:3]))
-            found.append(f"{n} could not be denoised and grew by captions alone: {reasons}")
-        if n_blind := self.counts["blind"]:
-            n = plural(n_blind, "query has", "queries have")
-            found.append(f"{n} few words that the encoder can compare with photos, so the first turn means little")
-        return found
 
 
 MAX_TOKENS: Final = 400

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,6 @@ from rerank.feedback.methods import (
     text_form,
 )
 from rerank.feedback.queries import (
-    FeedbackTally,
     FindNames,
     NamedSpecies,
     NextQuery,
@@ -36,6 +36,24 @@ from rerank.feedback.queries import (
 )
 from rerank.feedback.session import Caption, Session, ShownImage, Turn, state_of
 from rerank.prompting import Prompts
+from rerank.reranker import Tally
+
+_WORDS: Final = {
+    "captions": ("caption", "captions"),
+    "denoised": ("denoised query", "denoised queries"),
+    "truncated": ("query cut off", "queries cut off"),
+}
+_WARNED: Final = {
+    "refused_captions": ("image could not be captioned", "images could not be captioned"),
+    "failed_rewrites": (
+        "query could not be denoised and grew by captions alone",
+        "queries could not be denoised and grew by captions alone",
+    ),
+    "blind": (
+        "query has few words that the encoder can compare with photos, so the first turn means little",
+        "queries have few words that the encoder can compare with photos, so the first turn means little",
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +119,7 @@ class FeedbackSearch:
         self._encoder, self._collection, self._method = encoder, collection, method
         self._rows = {image_id: row for row, image_id in enumerate(collection.ids)}
         self._captioner, self._text, self._prompts = captioner, text, prompts or Prompts()
-        self.tally = FeedbackTally()
+        self.tally = Tally(words=_WORDS, warned=_WARNED)
         if text_form(method, self.settings) is not None and captioner is None:
             raise UsageError(f"The method {method} needs a captioner.")
         if needs_text_model(method, self.settings) and text is None:
@@ -165,7 +183,8 @@ class FeedbackSearch:
         if not problem:
             self.tally.counts["denoised"] += 1
             return session, replace(grown, text=text, cost_usd=cost)
-        self.tally.failed_rewrites.append(problem)
+        self.tally.warn("failed_rewrites", problem)
+        self.tally.has_fallbacks = True
         notes = (*notes, f"not denoised, grown by captions alone: {problem}")
         return session, replace(grown, notes=notes, cost_usd=cost)
 
@@ -173,7 +192,9 @@ class FeedbackSearch:
         ids = sampled(session, len(session.turns) - 1)
         captions = await asyncio.gather(*map(self._caption, ids))
         self.tally.counts["captions"] += sum(caption.error is None for caption in captions)
-        self.tally.refused_captions += [f"{each.image_id}: {each.error}" for each in captions if each.error]
+        refused = [f"{each.image_id}: {each.error}" for each in captions if each.error]
+        self.tally.warn("refused_captions", *refused)
+        self.tally.has_fallbacks |= bool(refused)
         return replace(session.turns[-1], captions=tuple(captions))
 
     async def _caption(self, image_id: str) -> Caption:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
@@ -26,35 +24,21 @@ from rerank.visret.instruction import MAX_WORDS, Instruction, InstructionWriter,
 BY_TEXT: Final = "ranked by text similarity"
 
 
-@dataclass(slots=True, kw_only=True)
-class VisretTally(Tally):
-    """Counts of drawn queries: `drawn`, `anchors` in place of drawings, and `long` instructions."""
-
-    words: Mapping[str, tuple[str, str]] = field(default_factory=lambda: {"drawn": ("drawing", "drawings")})
-
-    by_text: list[str] = field(default_factory=list)
-    """Queries without a drawing, ranked by their text."""
-    with_fewer: list[str] = field(default_factory=list)
-    """Queries with fewer drawings than asked for."""
-
-    def lines(self) -> list[str]:
-        """Return the counts in words."""
-        n = self.counts["anchors"]
-        return [f"{plural(n, 'anchor')} of named species, no drawings"] if n else Tally.lines(self)
-
-    def warnings(self) -> list[str]:
-        """Return the queries that were not drawn, and the long instructions."""
-        found = Tally.warnings(self)
-        for queries, what in (
-            (self.by_text, "could not be drawn and ranked by text similarity instead"),
-            (self.with_fewer, "with fewer drawings than asked for"),
-        ):
-            if queries:
-                names = ", ".join(queries[:5]) + (", ..." if len(queries) > 5 else "")
-                found.append(f"{plural(len(queries), 'query', 'queries')} {what}: {names}")
-        if n := self.counts["long"]:
-            found.append(f"{plural(n, 'instruction')} of more than {MAX_WORDS} words; drawn whole")
-        return found
+_WORDS: Final = {
+    "drawn": ("drawing", "drawings"),
+    "anchors": ("anchor of named species, no drawing", "anchors of named species, no drawings"),
+}
+_WARNED: Final = {
+    "by_text": (
+        "query could not be drawn and ranked by text similarity instead",
+        "queries could not be drawn and ranked by text similarity instead",
+    ),
+    "with_fewer": ("query with fewer drawings than asked for", "queries with fewer drawings than asked for"),
+    "long": (
+        f"instruction of more than {MAX_WORDS} words; drawn whole",
+        f"instructions of more than {MAX_WORDS} words; drawn whole",
+    ),
+}
 
 
 class Visualizer:
@@ -86,7 +70,7 @@ class Visualizer:
         self._writer = InstructionWriter(
             text, prompt=self._settings.prompt, is_tidy=self._settings.tidy, prompts=prompts
         )
-        self.tally = VisretTally()
+        self.tally = Tally(words=_WORDS, warned=_WARNED)
 
     async def seek(self, job: Job) -> Sought:
         """Return the drawings of a query."""
@@ -97,7 +81,7 @@ class Visualizer:
         drawn = await self._drawn(job, instruction, notes)
         vectors = await self._vectors(drawn, notes)
         if not len(vectors):
-            self.tally.by_text.append(job.query_id)
+            self.tally.warn("by_text", job.query_id)
             notes += [BY_TEXT, *cut_off(query_of(job).text, self._encoder)]
         cost = total_cost((instruction.cost_usd, drawn.cost_usd))
         return Sought(job=job, drawings=vectors, fusion=self._settings, note="; ".join(notes), cost_usd=cost)
@@ -123,7 +107,8 @@ class Visualizer:
             drawn = Drawn(problem=error)
         if drawn.problem is not None:
             self.tally.failures.append(drawn.problem)
-            self.tally.with_fewer += [job.query_id] if drawn.paths else []
+            if drawn.paths:
+                self.tally.warn("with_fewer", job.query_id)
             found = f"{len(drawn.paths)} of {n} drawings" if drawn.paths else "not drawn"
             notes.append(f"{found}: {drawn.problem}")
         self.tally.counts["drawn"] += len(drawn.paths)

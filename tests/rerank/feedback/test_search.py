@@ -138,7 +138,11 @@ def test_refusals_are_counted_and_the_turn_goes_on() -> None:
     made = search("cot", captioner=refuse)
     session = run("cot", 1, made=made)
     assert session.turns[1].query == QUERY and "declined" in session.turns[1].notes[0]
-    assert len(made.tally.refused_captions) == 2 and "could not be captioned" in made.tally.warnings()[0]
+    assert (
+        made.tally.counts["refused_captions"] == 2
+        and not made.tally.is_complete
+        and "could not be captioned" in made.tally.warnings()[0]
+    )
 
     def no(_request: Any) -> str:
         raise Refused("not allowed")
@@ -147,7 +151,7 @@ def test_refusals_are_counted_and_the_turn_goes_on() -> None:
         made = search("cot", by)
         session = run("cot", 2, made=made)
         assert session.turns[2].query.startswith(f"{QUERY}. a ")
-        assert reason in session.turns[2].notes[0] and len(made.tally.failed_rewrites) == 1
+        assert reason in session.turns[2].notes[0] and made.tally.counts["failed_rewrites"] == 1
 
 
 def test_the_preset_of_the_paper_cuts_off_at_77_tokens_and_ours_reads_all() -> None:

@@ -96,7 +96,7 @@ def test_a_query_that_is_not_drawn_is_searched_by_its_text_or_refused(folder: Pa
     rows, retriever = found("visret", collection, resources(folder, refuse))
     assert bare(rows) == bare(found("similarity", collection, resources(folder))[0])
     assert all("ranked by text similarity" in (row.evaluation or "") for row in rows)
-    assert retriever.tally.by_text == ["q"] and not retriever.tally.is_complete
+    assert retriever.tally.examples == {"by_text": ["q"]} and not retriever.tally.is_complete
     with pytest.raises(NoEvidence, match=r"The query was not drawn\. .* can see nothing"):
         found("visret", collection, resources(folder, refuse), text="наполовину")
 
