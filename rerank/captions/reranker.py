@@ -113,7 +113,7 @@ def caption_tally(scorer: TextScorer) -> Tally:
     words = {
         "captions": (f"caption, {compared}", f"captions, {compared}"),
         "answers": ("answer", "answers"),
-        "uncertain": ("of them uncertain",) * 2,
+        "uncertain": ("uncertain answer", "uncertain answers"),
     }
     alone = "without questions, ranked by captions alone"
     return Tally(words=words, warned={"without_questions": (f"query {alone}", f"queries {alone}")})

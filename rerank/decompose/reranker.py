@@ -16,6 +16,7 @@ from data.contracts import Judge, SeenImage
 from data.errors import BadInput, MalformedAnswer, NoEvidence, TooManyUnscored
 from data.files import sha256_hex
 from data.records import Context, Job, JobImage, Judgement, QueryPart, QuestionAnswer, RankedImage
+from data.words import plural
 from rerank.decompose.questions import QueryPlan, QuestionWriter, plan_query
 from rerank.judgement_cache import JudgementCache, cache_key
 from rerank.judges.judgements import NO_EVIDENCE, answer_of
@@ -151,10 +152,8 @@ _WORDS: Final = {
 }
 _WARNED: Final = {
     "unsure": (
-        "query has many questions without a usable answer, so the order of its photos means little (kb doctor tests "
-        "the endpoint)",
-        "queries have many questions without a usable answer, so the order of their photos means little (kb doctor "
-        "tests the endpoint)",
+        "query with few usable answers, so the order of its photos means little (kb doctor tests the endpoint)",
+        "queries with few usable answers, so the order of their photos means little (kb doctor tests the endpoint)",
     )
 }
 
@@ -223,8 +222,8 @@ class DecomposeReranker:
             photos = await all_of([self._photo(image, work) for image in job.candidates])
             missing.check(is_last=True)
             if missing.n_missing > MAX_UNSCORED * missing.n:
-                n = f"{missing.n_missing:,} of {missing.n:,}"
-                self.tally.warn("unsure", f"{job.query_id}, {n}" + (f" ({missing.reason})" if missing.reason else ""))
+                n, reason = plural(missing.n, "question"), f" ({missing.reason})" if missing.reason else ""
+                self.tally.warn("unsure", f"{job.query_id}: no usable answer to {missing.n_missing:,} of {n}{reason}")
                 self.tally.has_fallbacks = True
             self.tally.remarks += [
                 f"query {job.query_id}: the judge has no evidence on {question!r}, which does not count"

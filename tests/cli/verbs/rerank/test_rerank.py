@@ -224,7 +224,7 @@ def test_a_run_without_any_usable_answer_exits_with_6(
     with OpenAIServer(lambda call: answered("Hm", Hm=1.0) if call.images else script(call)) as server:
         endpoint(server)
         run = cli.call("rerank", jobs_file(photos), "--kb", birds, "--preset", "paper", "--format", "jsonl", "-q")
-    assert run.exit_code == 6 and "warning: The judge gave no usable answer to 18 of 18 questions" in run.stderr
+    assert run.exit_code == 6 and "no usable answer to 18 of 18 questions" in run.stderr
     rows = [json.loads(line) for line in run.stdout.splitlines()]
     assert [(row["image_id"], row["status"]) for row in rows] == [(f"{i}", "ok") for i in range(6)]
 

@@ -147,7 +147,7 @@ def test_text_baselines_connect_their_models(ranked: Any, server: OpenAIServer) 
     assert server.n_calls == 1 + 4, "captions are kept"
     assert named(alone)[0] == "red" and [row["score"] for row in alone] != [row["score"] for row in rows]
     run, rows = ranked("visa")
-    assert run.exit_code == 7 and "18 answers, 12 uncertain" in run.stderr, run.stderr
+    assert run.exit_code == 7 and "18 answers; 12 uncertain answers" in run.stderr, run.stderr
     assert server.n_calls == 1 + 4 + 1 + 2 + 6 * 3, "four captions are kept"
     assert [answer["question"] for answer in rows[0]["questions"]] == list(QUESTIONS)
 
