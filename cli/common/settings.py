@@ -31,7 +31,7 @@ from typing import (
 
 from annotated_types import Ge
 
-from data.errors import ConfigError, did_you_mean
+from data.errors import ConfigError, MissingRequirement, did_you_mean
 from data.files import user_folder
 from kb.addresses import PAUSE_S, PageSettings
 from kb.distill.distiller_names import DistillerName
@@ -44,8 +44,9 @@ if TYPE_CHECKING:
 
 FILE_NAME = "fieldmark.toml"
 PREFIX = "FIELDMARK_"
-# Variables for tests and CI, not settings of the product.
-NOT_SETTINGS = ("FIELDMARK_SHARED", "FIELDMARK_TEST_")
+WIKI_PASSWORD = "FIELDMARK_WIKI_PASSWORD"
+# Variables for tests and CI, not settings of the product, and a secret, which no file may hold.
+NOT_SETTINGS = ("FIELDMARK_SHARED", "FIELDMARK_TEST_", WIKI_PASSWORD)
 ENDPOINTS: tuple[Literal["text", "vision", "search", "image"], ...] = ("text", "vision", "search", "image")
 TABLES: Final[dict[str, str]] = {
     "build": "kb.pipeline.settings:BuildSettings",
@@ -103,6 +104,8 @@ class Settings:
     """Address of the wiki's api.php; Wikipedia's by default."""
     contact: str | None = None
     """Your address for the User-Agent; Wikimedia requires one."""
+    wiki_user: str | None = None
+    """User name of a bot password of a private wiki; the password stands in FIELDMARK_WIKI_PASSWORD."""
     profile: Profile | None = None
     """Encoders of new knowledge bases; `starter` by default."""
     home: Path = field(default_factory=user_folder)
@@ -127,6 +130,20 @@ class Settings:
     """HOST:PORT of the Ray cluster, or `auto` for the one on this machine; by default one is started for the run."""
     llm: Mapping[str, Endpoint] = field(default_factory=dict)
     """Endpoints of models: the tables `[llm.text]`, `[llm.vision]`, `[llm.search]`, `[llm.image]`."""
+
+    @property
+    def wiki_login(self) -> tuple[str, str] | None:
+        """User name and password of a private wiki.
+
+        Raises:
+            MissingRequirement: for a user without a password.
+        """
+        if self.wiki_user is None:
+            return None
+        if not (password := os.environ.get(WIKI_PASSWORD)):
+            hint = f"export {WIKI_PASSWORD}='...' with the bot password of {self.wiki_user}."
+            raise MissingRequirement(f"wiki_user is set, but {WIKI_PASSWORD} is not.", hint=hint)
+        return self.wiki_user, password
 
     @property
     def pages(self) -> PageSettings:

@@ -195,7 +195,8 @@ def _wiki_terms(settings: Settings, stack: ExitStack, *, wiki: bool | None) -> E
     from kb.lookup.wiki_terms import WikiTerms
     from kb.sources.mediawiki.wiki_source import WikipediaSource
 
-    source = WikipediaSource(settings.api_url, contact=settings.contact, language=settings.language or "en")
+    language = settings.language or "en"
+    source = WikipediaSource(settings.api_url, contact=settings.contact, language=language, login=settings.wiki_login)
     stack.callback(source.close)
     return WikiTerms(source)
 

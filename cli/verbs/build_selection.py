@@ -211,6 +211,7 @@ def _from_wiki(
             settings.api_url,
             contact=settings.contact,
             language=settings.language or _language_of(path),
+            login=settings.wiki_login,
             name_languages=(settings.language or _language_of(path), "en"),
             allow_any_licence=settings.licences == "any",
         )

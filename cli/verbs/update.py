@@ -80,6 +80,7 @@ def update(
                     origin,
                     contact=settings.contact,
                     api_url=api_url,
+                    login=settings.wiki_login,
                     spaces=encoders.anchor_spaces,
                     pages=settings.pages,
                 )

@@ -18,6 +18,7 @@ def reopened(
     *,
     contact: str | None = None,
     api_url: str | None = None,
+    login: tuple[str, str] | None = None,
     spaces: Sequence[str] = (),
     pages: PageSettings | None = None,
 ) -> Iterator[ArticleSource]:
@@ -27,6 +28,7 @@ def reopened(
         origin: an entry of `KnowledgeBase.origins`.
         contact: contact address for the User-Agent of a wiki.
         api_url: api.php of a wiki with its user name and password, which are not recorded.
+        login: user name and bot password of a private wiki; not for one that a bundle named.
         spaces: encoder spaces of the vectors of the shipped knowledge.
         pages: pause and limits of requests for web pages.
     """
@@ -49,13 +51,15 @@ def reopened(
     else:
         from kb.sources.mediawiki.wiki_source import WikipediaSource
 
+        is_strange = FROM_BUNDLE in origin and api_url is None
         wiki = WikipediaSource(
             api_url or origin["api_url"],
             contact=contact,
             language=origin["language"],
             thumbnail_px=int(origin["thumbnail_px"]),
             allow_any_licence=origin["licences"] == "any",
-            public_only=FROM_BUNDLE in origin and api_url is None,
+            login=None if is_strange else login,
+            public_only=is_strange,
         )
         try:
             yield wiki

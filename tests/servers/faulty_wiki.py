@@ -80,6 +80,9 @@ class FaultyWiki(LoopbackServer):
         self.licence = {"text": "Creative Commons Attribution-Share Alike 4.0", "url": ""}
         self.n_pages: int | None = None
         self.page_limit = 500
+        self.bot: tuple[str, str] | None = None
+        """User name and password of a private wiki, which is read while `is_logged_in`."""
+        self.is_logged_in = False
         self._running = 0
         self._lock = threading.Lock()
         super().__init__()
@@ -118,8 +121,20 @@ class FaultyWiki(LoopbackServer):
             self.times.append(time.monotonic())
             self.headers.append(dict(handler.headers.items()))
             fault = self.always or (self.faults.pop(0) if self.faults else None)
+        if self.bot is not None and (said := self._private(handler, fields)) is not None:
+            return fault, json.dumps(said).encode(), "application/json; charset=utf-8"
         action: Callable[[dict[str, str]], Any] = self._parse if fields.get("action") == "parse" else self._query
         return fault, json.dumps(action(fields)).encode(), "application/json; charset=utf-8"
+
+    def _private(self, handler: BaseHTTPRequestHandler, fields: dict[str, str]) -> Any:
+        """Return what a private wiki answers instead of a page, None for whoever is logged in."""
+        if fields.get("meta") == "tokens":
+            return {"query": {"tokens": {"logintoken": "+t"}}}
+        if fields.get("action") == "login":
+            given = (fields["lgname"], fields["lgpassword"], fields["lgtoken"], handler.command)
+            self.is_logged_in = given == (*self.bot, "+t", "POST") if self.bot else False
+            return {"login": {"result": "Success"} if self.is_logged_in else {"result": "Failed", "reason": "Wrong."}}
+        return None if self.is_logged_in else {"error": {"code": "readapidenied", "info": "You need read permission."}}
 
     def _send(self, handler: BaseHTTPRequestHandler, fault: Fault | None, body: bytes, kind: str) -> None:
         given = fault or Fault()

@@ -1,4 +1,8 @@
-"""Client for any MediaWiki, built on `wikipedia-api`: parsed pages, batched queries with continuation, photos."""
+"""Client for any MediaWiki, built on `wikipedia-api`: parsed pages, batched queries with continuation, photos.
+
+`wikipedia-api` gives the client of `httpx`, its User-Agent and the addresses of Wikipedias. Its pages and lists serve
+one title a request, without revisions, at Wikipedia's addresses alone, so `WikiClient.request` asks the API itself.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,15 @@ from urllib.parse import urlencode
 import httpx
 from wikipediaapi import Wikipedia
 
-from data.errors import MalformedAnswer, PageNotFound, PrivateAddress, SourceError, SourceUnavailable, UsageError
+from data.errors import (
+    MalformedAnswer,
+    MissingRequirement,
+    PageNotFound,
+    PrivateAddress,
+    SourceError,
+    SourceUnavailable,
+    UsageError,
+)
 from data.foreign_json import parse_json
 from kb.addresses import host_of, is_loopback, port_of, split_address
 from kb.http import (
@@ -40,8 +52,17 @@ MAX_PHOTO_BYTES = 30_000_000
 MAX_CONTINUATIONS = 10_000
 LONGEST_GET = 6_000  # characters of a query string; longer queries are posted, since servers cut at about 8,000
 LAG_ERRORS = frozenset({"maxlag", "ratelimited", "readonly"})
+_FORMAT: Final = {"format": "json", "formatversion": "2"}
+BOT_PASSWORD = (
+    "Make a bot password on the wiki's page Special:BotPasswords, set wiki_user to its user name, like Me@Fieldmark, "
+    "and export FIELDMARK_WIKI_PASSWORD."
+)
 Json: TypeAlias = dict[str, Any]
 LARGEST_NUMBER: Final = 2**63 - 1  # what a database holds
+
+
+class _Unreadable(Exception):
+    """The wiki refuses reading to whoever asks."""
 
 
 class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
@@ -51,6 +72,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         api_url: address of `api.php`; by default that of Wikipedia in `language`.
         contact: contact address for the User-Agent; required for Wikimedia wikis.
         language: code of a Wikipedia, used without `api_url`.
+        login: user name and bot password of a private wiki, sent when it refuses to be read without.
         public_only: connect to addresses of the public internet only, and not through a proxy.
         timeouts: limits for connections and answers.
         retry: number and spacing of tries.
@@ -66,6 +88,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         *,
         contact: str | None = None,
         language: str = "en",
+        login: tuple[str, str] | None = None,
         public_only: bool = False,
         timeouts: Timeouts | None = None,
         retry: RetryPolicy | None = None,
@@ -74,6 +97,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
             raise UsageError(f"Expected a Wikipedia language code such as en or zh-min-nan, got {language!r}")
         self.api_url = api_url or self._build_url(language)
         self.contact = contact
+        self._login, self._n_logins, self._login_lock = login, 0, threading.Lock()
         check_url(self.api_url)
         require_contact(self.api_url, contact)
         self._timeouts = timeouts or Timeouts()
@@ -102,9 +126,37 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
 
         Raises:
             SourceError: down, busy, no JSON of the API, or no such page (`PageNotFound`), after all tries.
+            MissingRequirement: a private wiki without a login, or with a wrong one.
         """
-        fields = {"format": "json", "formatversion": "2", "maxlag": "5"} | {k: str(v) for k, v in params.items()}
-        return self._retrier.run(lambda: self._ask(fields))
+        fields = _FORMAT | {"maxlag": "5"} | {key: str(value) for key, value in params.items()}
+        n_logins = self._n_logins
+        try:
+            return self._retrier.run(lambda: self._ask(fields))
+        except _Unreadable:
+            self._log_in(n_logins)
+        try:
+            return self._retrier.run(lambda: self._ask(fields))
+        except _Unreadable:
+            raise MissingRequirement(
+                f"{self.host} lets {self._login and self._login[0]} log in, but not read."
+            ) from None
+
+    def _log_in(self, n_logins: int) -> None:
+        """Log in with the bot password, once for all threads that were refused after the same number of logins."""
+        with self._login_lock:
+            if self._n_logins > n_logins:
+                return
+            if self._login is None:
+                raise MissingRequirement(f"{self.host} is a private wiki: it is read with a login.", hint=BOT_PASSWORD)
+            user, password = self._login
+            ask = _FORMAT | {"action": "query", "meta": "tokens", "type": "login"}
+            token = text(record(record(self._retrier.run(lambda: self._ask(ask)), "query"), "tokens"), "logintoken")
+            form = _FORMAT | {"action": "login", "lgname": user, "lgpassword": password, "lgtoken": token}
+            said = record(self._retrier.run(lambda: self._ask(form, is_secret=True)), "login")
+            if said.get("result") != "Success":
+                why = f"{said.get('result')}: {said.get('reason', 'no reason given')}"[:300]
+                raise MissingRequirement(f"{self.host} rejects the login of {user}: {why}", hint=BOT_PASSWORD)
+            self._n_logins += 1
 
     def query(self, params: Mapping[str, str | int]) -> Iterator[Json]:
         """Yield the `query` part of each answer, following continuation to the end."""
@@ -158,12 +210,12 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         require_contact(url, self.contact)
         return self._retrier.run(lambda: self._download(url))
 
-    def _ask(self, fields: Mapping[str, str]) -> Json:
+    def _ask(self, fields: Mapping[str, str], *, is_secret: bool = False) -> Json:
         self._retrier.pause()  # unsent requests are not counted
         with self._count_lock:
             self.n_requests += 1
         encoded = urlencode(fields)
-        if len(encoded) <= LONGEST_GET:
+        if len(encoded) <= LONGEST_GET and not is_secret:  # addresses are logged on the way
             response, body = self._send("GET", f"{self.api_url}{'&' if '?' in self.api_url else '?'}{encoded}")
         else:
             response, body = self._send("POST", self.api_url, dict(fields))
@@ -249,6 +301,8 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
             raise Refusal(SourceUnavailable(f"Internal error of {self.host}: {info}"))
         if code in ("missingtitle", "nosuchpageid", "nosuchrevid", "pagecannotexist", "invalidtitle"):
             raise PageNotFound(f"{self.host}: {info}")
+        if code == "readapidenied":
+            raise _Unreadable
         raise SourceError(f"{self.host} rejected the request: {code}: {info}")
 
     @property

@@ -106,7 +106,7 @@ class WikipediaSource(ArticleSource):
 
     Args:
         api_url: address of its `api.php`; Wikipedia in `language` if None.
-        contact, public_only, timeouts, retry: as of `WikiClient`.
+        contact, login, public_only, timeouts, retry: as of `WikiClient`.
         language: language code of the Wikipedia, and of articles on a wiki that states none.
         thumbnail_px: width of photos; Wikimedia's servers refuse others than 20, 40, 60, 120, 250, 330, 500, 960, 1280.
         allow_any_licence: also take photos that are not free.
@@ -121,6 +121,7 @@ class WikipediaSource(ArticleSource):
         *,
         contact: str | None,
         language: str = "en",
+        login: tuple[str, str] | None = None,
         thumbnail_px: int = 960,
         allow_any_licence: bool = False,
         public_only: bool = False,
@@ -129,7 +130,13 @@ class WikipediaSource(ArticleSource):
         retry: RetryPolicy | None = None,
     ) -> None:
         self.client = WikiClient(
-            api_url, contact=contact, language=language, public_only=public_only, timeouts=timeouts, retry=retry
+            api_url,
+            contact=contact,
+            language=language,
+            login=login,
+            public_only=public_only,
+            timeouts=timeouts,
+            retry=retry,
         )
         self._pages = WikiPages(self.client)
         self._photos = PhotoFinder(self._pages, thumbnail_px=thumbnail_px, allow_any_licence=allow_any_licence)

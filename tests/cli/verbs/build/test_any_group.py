@@ -1,7 +1,9 @@
 """`kb build` of any group from a real MediaWiki, and pages that are no species."""
 
 import json
+import os
 import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -103,3 +105,26 @@ def test_a_further_build_keeps_the_wiki_as_checklist_and_unknown_names_are_refus
     done = cli.call("build", "--taxon", "Lepidopteria", "--kb", "c.kb", "--api-url", wiki.api_url)
     assert done.exit_code == 5 and 'Unknown taxon "Lepidopteria": not in AviList 2025, nor in 127.0.0.1' in done.stderr
     assert "hint: The wiki has no page, category or list of that name; try --category" in done.stderr
+
+
+def test_a_private_wiki_needs_a_bot_password(cli: CommandLine, wiki: OwnWiki, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = wiki.state / "LocalSettings.php"
+    password = "0123456789abcdefghijklmnopqrstuv"  # as long as MediaWiki makes them
+    subprocess.run(
+        ["php", MEDIAWIKI / "maintenance/createBotPassword.php", "--appid=Field", "--grants=basic", "Admin", password],
+        check=True, capture_output=True, env={**os.environ, "MW_CONFIG_FILE": str(settings)},
+    )  # fmt: skip
+    with settings.open("a") as file:
+        file.write("\n$wgGroupPermissions['*']['read'] = false;\n")
+    asked = ["build", "--list", "List of butterflies", "--checklist", "wiki", "--kb", "p.kb", "--api-url", wiki.api_url]
+    done = cli.call(*asked)
+    assert done.exit_code == 3 and "is a private wiki" in done.stderr and "Special:BotPasswords" in done.stderr
+    monkeypatch.setenv("FIELDMARK_WIKI_USER", "Admin@Field")
+    done = cli.call(*asked)
+    assert done.exit_code == 3 and "wiki_user is set, but FIELDMARK_WIKI_PASSWORD is not" in done.stderr
+    monkeypatch.setenv("FIELDMARK_WIKI_PASSWORD", password)
+    cli.call(*asked, check=True)
+    cli.call("update", "--kb", "p.kb", check=True)
+    shown = cli.call("context", "a red admiral", "--wiki", "--kb", "p.kb", "--api-url", wiki.api_url, check=True)
+    assert "butterfly" in shown.stdout
+    assert not any(password.encode() in file.read_bytes() for file in Path("p.kb").rglob("*") if file.is_file())

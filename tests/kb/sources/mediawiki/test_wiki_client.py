@@ -4,6 +4,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from data import errors
-from data.errors import MalformedAnswer, RateLimited, SourceError, SourceUnavailable, UsageError
+from data.errors import MalformedAnswer, MissingRequirement, RateLimited, SourceError, SourceUnavailable, UsageError
 from kb.addresses import parse_retry_after
 from kb.http import Refusal, Retrier, RetryPolicy, Timeouts
 from kb.sources.mediawiki.wiki_client import WikiClient, check_redirect
@@ -231,6 +232,27 @@ def test_wikimedia_requires_a_contact() -> None:
     for address in ("ftp://birds.example/api.php", "https://"):
         with pytest.raises(UsageError, match="Expected an http or https address"):
             WikiClient(address)
+
+
+def test_a_private_wiki_is_read_with_a_login_made_once_and_again_when_it_ends(wiki: FaultyWiki) -> None:
+    wiki.pages["Red bird"] = "<p>It is red.</p>"
+    wiki.bot = ("Me@Fieldmark", "secret")
+    with pytest.raises(MissingRequirement, match=r"^127\.0\.0\.1:\d+ is a private wiki") as missing:
+        WikiClient(wiki.api_url).parse_page("Red bird")
+    assert missing.value.hint is not None and "FIELDMARK_WIKI_PASSWORD" in missing.value.hint
+    with pytest.raises(MissingRequirement, match="rejects the login of Me@Fieldmark: Failed: Wrong") as wrong:
+        WikiClient(wiki.api_url, login=("Me@Fieldmark", "guess")).parse_page("Red bird")
+    assert "guess" not in f"{wrong.value} {wrong.value.hint}"
+    client = WikiClient(wiki.api_url, login=wiki.bot)
+    for n_requests in (4, 1):  # refused, token, login, page
+        wiki.requests.clear()
+        assert client.parse_page("Red bird")["text"] == "<p>It is red.</p>"
+        assert len(wiki.requests) == n_requests
+    wiki.is_logged_in = False
+    with ThreadPoolExecutor(3) as pool:
+        wiki.delay_s = 0.05
+        assert len(list(pool.map(client.parse_page, ["Red bird"] * 3))) == 3
+    assert sum(request.get("action") == "login" for request in wiki.requests) == 1
 
 
 def test_a_photo_must_be_an_image_within_the_size_limit(
