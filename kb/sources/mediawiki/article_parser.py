@@ -34,7 +34,7 @@ NOT_TEXT = (
     ".toc, #toc, .mw-empty-elt, .shortdescription, .Template-Fact, .Inline-Template, .mw-cite-backlink, "
     ".printfooter, .catlinks, #catlinks, .previewnote, .mw-jump-link, #jump-to-nav, #siteSub, #contentSub, "
     "#coordinates, .stub, .asbox, .authority-control, .error, .mw-kartographer-container, .ext-phonos, .haudio, "
-    ".homonymie, .bandeau-article, .dmbox, #disambigbox"
+    ".homonymie, .bandeau-article, .dmbox, #disambigbox, .portable-infobox"
 )
 BLOCKS = frozenset((
     "p", "li", "dd", "dt", "blockquote", "pre", "div", "section", "ul", "ol", "dl", "center", "article", "main",

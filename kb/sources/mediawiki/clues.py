@@ -3,208 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cache
-from typing import Final
 
 from data.records import Article, Taxon
 from kb.checklist.avilist import english_groups
 from kb.checklist.names import epithet_stem, fold
 from kb.sources.mediawiki.taxoboxes import (
-    BELOW_SPECIES,
+    LINK,
     NO_TAXON,
-    RANKS,
+    TAG,
     StatedTaxon,
-    below_species,
-    first_named,
-    lowest,
     parse_binomial,
-    rank_named,
-    rank_of_group,
-    section_of_rows,
+    read_template,
     stated_taxon,
-    taxon_of_rows,
 )
-
-_START = re.compile(
-    r"\{\{\s*(?P<name>speciesbox|subspeciesbox|infraspeciesbox|automatic[ _]taxobox|(?:population[ _])?taxobox"
-    r"(?:[ _](?:début|taxon|begin|rijk|stam|klasse|orde|familie|geslacht|soort))?|hybridbox|virusbox|ichnobox|"
-    r"oobox|paraphyletic[ _]group|infobox[ _](?:species|fungus|cultivar|plant|taxon)|(?:infobox[ _])?\w+[ _]breed|"
-    r"ficha[ _]de[ _]taxón|tassobox|info/taxonomia|(?:zwierzę|roślina|grzyb|takson|organizm)[ _]infobox)\s*(?=[|}\n])",
-    re.IGNORECASE,
-)
-_KINDS: Final[Mapping[str, str]] = {
-    "hybridbox": "hybrid", "virusbox": "virus", "ichnobox": "trace fossil", "oobox": "trace fossil",
-    "infobox cultivar": "cultivar", "subspeciesbox": "subspecies", "infraspeciesbox": "subspecies",
-    "population taxobox": "population",
-}  # fmt: skip
-"""Template -> kind of a subject that is no species."""
-_BINOMIAL_KEYS = ("binomial", "binome", "nome binomial", "nome_binomial")
-_INNERMOST = re.compile(r"\{\{[^{}]*\}\}")
-_LINK = re.compile(r"\[\[(?:[^|\[\]]*\|)?([^|\[\]]*)\]\]")
-_TAG = re.compile(r"<[^<>]{1,200}>")
-_CAPITALISED = re.compile(r"[A-Z][a-zà-ÿ-]+")
-_ITALIC_BINOMIAL = re.compile(r"''+([A-Z][a-zà-ÿ-]*\.? [a-zà-ÿ-]{3,})''+")
-Template = tuple[str, Mapping[str, str], Sequence[str]]
-"""Name, named parameters and positional ones."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Box:
-    """The taxobox of a page, as its wikitext has it."""
-
-    taxon: StatedTaxon = NO_TAXON
-    lineage: Mapping[str, str] = field(default_factory=dict)
-    """Rank -> name, as far as the template states them; automatic taxoboxes state few."""
-
-
-def read_box(wikitext: str, lead: str) -> Box | None:
-    """Return the first taxobox in wikitext without comments and references, or None; `lead` is its first sentences."""
-    found = list(_templates(wikitext))
-    if not found:
-        return None
-    name, values, _ = found[0]
-    if name.endswith(" breed"):
-        return Box(taxon=StatedTaxon("cultivar", values.get("name", "")))
-    if name == "taxobox début":
-        values = {**values, **_french(found)}
-    elif name == "taxobox begin":
-        values = {**values, **_dutch(found)}
-    elif "taxon_wissname" in values:
-        values = {**values, **_german(values)}
-    elif own := values.get("w-naam") or values.get("nazwa łacińska"):  # Dutch, Polish
-        values = {**values, "taxon": own}
-    lineage = _lineage(values)
-    taxon = _taxon(name, values, lineage, lead)
-    if taxon.rank == "species":
-        lineage["genus"] = taxon.name.split()[0]
-    return Box(taxon=taxon, lineage={rank: lineage[rank] for rank in RANKS if rank in lineage and rank != taxon.rank})
-
-
-def _taxon(name: str, values: Mapping[str, str], lineage: Mapping[str, str], lead: str) -> StatedTaxon:
-    capitalised = _CAPITALISED.search(values.get("genus", ""))
-    genus = capitalised[0] if capitalised else ""
-    texts = [values[key] for key in (*_BINOMIAL_KEYS, "taxon") if values.get(key)]
-    given = texts[0] if texts else ""
-    if genus and values.get("species"):
-        texts.append(values["species"])
-    named = first_named(texts, genus)
-    kind = _KINDS.get(name)
-    if kind not in (None, "subspecies"):
-        return StatedTaxon(kind or "", given or values.get("trinomial", "") or named.name or values.get("name", ""))
-    # Parameters are written in any order.
-    ordered = {key: values[key] for key in BELOW_SPECIES if key in values} | dict(values)
-    stated = taxon_of_rows(ordered, named, genus)
-    if kind == "subspecies" and stated == named:
-        return below_species(given, named, genus)
-    if stated.rank:
-        return stated
-    if only := _only_listed(values):
-        return StatedTaxon("species", only)
-    if named_group := re.fullmatch(r"[†?\s]*([A-Z][a-zà-ÿ-]+)(?: \([^()A-Z]*\)|/.*)?", values.get("taxon", "")):
-        lists = values.get("subdivision_ranks", "")
-        return StatedTaxon(rank_of_group(named_group[1], lead, lists), named_group[1])
-    if values.get("taxon"):  # a subgenus: Bombus (Pyrobombus)
-        return StatedTaxon("group", values["taxon"])
-    if (section := section_of_rows(values, genus)).rank:
-        return section
-    return lowest({rank: taxon for rank, taxon in lineage.items() if rank not in ("species", "subspecies")})
-
-
-def _only_listed(values: Mapping[str, str]) -> str | None:
-    """Return the species of a genus that lists exactly one."""
-    listed = set(_ITALIC_BINOMIAL.findall(values.get("subdivision italic", "")))
-    if rank_named(values.get("subdivision_ranks", "")) != "species" or len(listed) != 1:
-        return None
-    only = listed.pop()
-    group = _CAPITALISED.match(values.get("taxon") or values.get("genus", ""))
-    return f"{group[0]} {only.split()[1]}" if group and only[0] == group[0][0] else None
-
-
-def _lineage(values: Mapping[str, str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for key, value in values.items():
-        rank = rank_named(key)
-        name = _CAPITALISED.match(value.lstrip("†?× ")) if rank is not None else None
-        if rank is not None and name is not None and rank not in ("species", "subspecies"):
-            found.setdefault(rank, name[0])
-    return found
-
-
-def _german(values: Mapping[str, str]) -> dict[str, str]:
-    """Return the parameters of a German taxobox under our names: Taxon_Rang, Taxon2_WissName."""
-    found: dict[str, str] = {}
-    for number in ("", *map(str, range(2, 9))):
-        rank, name = values.get(f"taxon{number}_rang", ""), values.get(f"taxon{number}_wissname", "")
-        if rank and name:
-            found["binomial" if not number and rank_named(rank) == "species" else rank.lower()] = name
-    return found
-
-
-def _french(found: Sequence[Template]) -> dict[str, str]:
-    """Return rank -> name of {{Taxobox | famille | X}} and {{Taxobox taxon | animal | espèce | X y | author}}."""
-    ranks = {}
-    for name, _, cells in found:
-        pair = cells[:2] if name == "taxobox" else cells[1:3] if name == "taxobox taxon" else []
-        if len(pair) == 2 and (rank := rank_named(pair[0])):
-            ranks["binomial" if rank == "species" else rank] = pair[1]
-    return ranks
-
-
-def _dutch(found: Sequence[Template]) -> dict[str, str]:
-    """Return rank -> name of {{Taxobox familie | Ranidae}} and {{Taxobox soort | Rana | temporaria}}."""
-    ranks = {}
-    for name, _, cells in found:
-        if cells and (rank := rank_named(name.removeprefix("taxobox "))):
-            ranks["binomial" if rank == "species" else rank] = " ".join(cells)
-    return ranks
-
-
-def _templates(text: str) -> Iterator[Template]:
-    """Yield name, named parameters and positional ones of each taxobox template, their values as plain text."""
-    for start in _START.finditer(text):
-        values: dict[str, str] = {}
-        cells: list[str] = []
-        for part in list(_parts(text, start.end()))[1:]:
-            key, equals, value = part.partition("=")
-            if equals and "[" not in key and "{" not in key:
-                values.setdefault(key.strip().lower(), _plain(value))
-                if key.strip() == "subdivision":
-                    values["subdivision italic"] = _LINK.sub(r"\1", value)
-            else:
-                cells.append(_plain(part))
-        yield start["name"].lower().replace("_", " "), values, cells
-
-
-def _parts(text: str, at: int) -> Iterator[str]:
-    """Yield the parameters of a template from the end of its name, with the templates and links in them."""
-    depth, begin, i = 0, at, at
-    while i < len(text):
-        two = text[i : i + 2]
-        if two in ("{{", "[["):
-            depth, i = depth + 1, i + 2
-        elif two in ("}}", "]]"):
-            if depth == 0:
-                break
-            depth, i = depth - 1, i + 2
-        else:
-            if text[i] == "|" and depth == 0:
-                yield text[begin:i]
-                begin = i + 1
-            i += 1
-    yield text[begin:i]
-
-
-def _plain(value: str) -> str:
-    for _ in range(5):
-        value, n_removed = _INNERMOST.subn("", value)
-        if not n_removed:
-            break
-    flat = _TAG.sub(" ", _LINK.sub(r"\1", value))
-    return " ".join(re.sub(r"''+", "", flat).replace("&nbsp;", " ").split())
-
 
 LEAD_CHARACTERS = 1500
 FIRST_SENTENCE_CHARACTERS = 350
@@ -212,8 +27,7 @@ FIRST_SENTENCE_CHARACTERS = 350
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _REFERENCE = re.compile(r"<ref\b[^<>]*?/>|<ref\b[^<>]*>.*?</ref>", re.DOTALL | re.IGNORECASE)
 _FILE_LINK = re.compile(r"\[\[(?:File|Image|Datei|Fichier|Archivo):(?:[^\[\]]|\[\[[^\[\]]*\]\])*\]\]", re.IGNORECASE)
-_PARAMETER = re.compile(r"\|\s*([a-z_ ]+?)\s*=\s*([^|\n}]*)", re.IGNORECASE)
-_INNERMOST_TEMPLATE = re.compile(r"\{\{[^{}]*\}\}|\{\|[^{}]*?\|\}", re.DOTALL)
+_INNERMOST = re.compile(r"\{\{[^{}]*\}\}|\{\|[^{}]*?\|\}", re.DOTALL)
 _ITALIC = re.compile(r"''+([A-Z][^'\n]{3,80}?)''+")
 _IN_ITALICS = re.compile(r"(?<!')(?:''|'{5})([A-Z][^'\n]{3,80}?)(?:''|'{5})(?!')")  # not in bold alone
 _BRACKETED = re.compile(r"\(([A-Z][a-zà-ÿ-]+ [a-zà-ÿ-]{3,})[,;)]")
@@ -293,27 +107,25 @@ class Clues:
 def clues_from_wikitext(wikitext: str, *, is_disambiguation: bool = False) -> Clues:
     """Return the clues in the first section of a page's wikitext."""
     text = _FILE_LINK.sub("", _REFERENCE.sub("", _COMMENT.sub("", wikitext)))
-    flat = _LINK.sub(r"\1", text)
+    flat = LINK.sub(r"\1", text)
     prose = flat
     for _ in range(20):  # nested templates; each pass removes the innermost
-        prose, n_removed = _INNERMOST_TEMPLATE.subn("", prose)
+        prose, n_removed = _INNERMOST.subn("", prose)
         if not n_removed:
             break
-    prose = " ".join(_TAG.sub(" ", prose).split())[:LEAD_CHARACTERS]
+    prose = " ".join(TAG.sub(" ", prose).split())[:LEAD_CHARACTERS]
     italic = [match[1] for match in _ITALIC.finditer(prose[:FIRST_SENTENCE_CHARACTERS])]
     lead = prose.replace("'''", "").replace("''", "")
-    box = read_box(text, lead)
-    if box is None and (binomial := _binomial_of_any_template(flat)):
-        box = Box(taxon=StatedTaxon("species", binomial), lineage={"genus": binomial.split()[0]})
+    box = read_template(text, lead)
     has_taxobox = box is not None or _DRAWN_BOX in text.lower()
     before_verb = _VERB.split(prose, maxsplit=1)[0]
     named = () if has_taxobox else _binomials(_IN_ITALICS.findall(before_verb))
-    box = box or Box()
+    taxon, lineage = box or (NO_TAXON, {})
     return Clues(
-        binomial=box.taxon.name if box.taxon.rank == "species" else None,
+        binomial=taxon.name if taxon.rank == "species" else None,
         has_taxobox=has_taxobox,
-        taxon=box.taxon,
-        lineage=box.lineage,
+        taxon=taxon,
+        lineage=lineage,
         lead=lead,
         lead_binomials=_binomials([*italic, *_BRACKETED.findall(lead[:FIRST_SENTENCE_CHARACTERS])]),
         subject_binomial=next(iter(named), None),
@@ -400,22 +212,6 @@ def _group_words() -> frozenset[str]:
     }
     too_common = {"rails", "divers", "allies", "rollers", "monarchs", "darters", "cranes", "cardinals", "tits"}
     return frozenset(word.removesuffix("s") for word in words - too_common)
-
-
-def _binomial_of_any_template(flat: str) -> str | None:
-    """Return the binomial in the parameters of a template that is not known as a taxobox."""
-    values: dict[str, str] = {}
-    for key, value in _PARAMETER.findall(flat.replace("'''", "''").replace("''", "")):
-        values.setdefault(key.lower().strip(), value.strip())  # the taxobox precedes other templates
-    for key in ("binomial", "taxon"):
-        if found := parse_binomial(values.get(key, "")):
-            return found
-    if values.get("subspecies") or values.get("trinomial"):
-        return None
-    genus, species = re.search(r"[A-Z][a-zà-ÿ-]+", values.get("genus", "")), values.get("species", "").strip(" †?")
-    if genus and species:
-        return parse_binomial(f"{genus[0]} {species.split(' (')[0].split()[-1]}")
-    return None
 
 
 def _binomials(texts: list[str]) -> tuple[str, ...]:

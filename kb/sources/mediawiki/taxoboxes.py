@@ -196,9 +196,12 @@ _BINOMIAL_HEADINGS = frozenset(
 
 def find_taxobox(root: Tag) -> Tag | None:
     """Return the first taxobox below `root`, by its class or by the ranks in its rows."""
-    for table in root.find_all(["table", "div"], class_=["biota", "taxobox", "taxobox_v3", "infobox"]):
+    kinds = ["biota", "taxobox", "taxobox_v3", "infobox", "portable-infobox"]
+    for table in root.find_all(["table", "div", "aside"], class_=kinds):
         classes = set(table.get_attribute_list("class"))
         if classes & {"biota", "taxobox", "taxobox_v3"}:
+            return table
+        if table.name == "aside" and any(_is_species_row(row) for row in _rows(table)):
             return table
         if "infobox" in classes and (table.find(class_="binomial") or _looks_like_taxobox(table)):
             return table
@@ -258,6 +261,11 @@ def plain(tag: Tag) -> str:
     return " ".join("".join(parts).replace("\xa0", " ").split())
 
 
+def _is_species_row(row: _Row) -> bool:
+    is_named = len(row.texts) == 2 and (row.key in _BINOMIAL_HEADINGS or rank_named(row.key) == "species")
+    return is_named and parse_binomial(row.texts[1]) is not None
+
+
 def _looks_like_taxobox(table: Tag) -> bool:
     ranks = {rank_named(row.texts[0]) for row in _rows(table) if len(row.texts) == 2}
     return len(ranks & {"class", "order", "family", "genus", "species"}) >= 2
@@ -274,7 +282,13 @@ class _Row:
 
 
 def _rows(table: Tag) -> Iterator[_Row]:
-    """Yield the texts of each row; a row with a nested table is replaced by the rows of that table."""
+    """Yield the texts of each row; a row with a nested table is replaced by the rows of that table.
+
+    Rows of a portable infobox, as farms of wikis have them, are a label and a value.
+    """
+    for row in table.select("aside .pi-data"):
+        cells = row.select(".pi-data-label, .pi-data-value")
+        yield _Row(tuple(plain(cell) for cell in cells), False)
     for row in table.find_all("tr"):
         if row.find("table") is None:
             cells = row.find_all(["th", "td"])
@@ -340,7 +354,7 @@ def _named_rows(rows: list[_Row]) -> dict[str, str]:
 
 
 def _heading(table: Tag) -> str:
-    first = table.find(class_="entete") or table.find(["th", "caption"])
+    first = table.find(class_=["entete", "pi-title"]) or table.find(["th", "caption"])
     if not isinstance(first, Tag):
         return ""
     # Small print and further blocks hold a fossil range or a footnote.
@@ -368,3 +382,153 @@ def _is_noise(tag: Tag) -> bool:
     classes = tag.get_attribute_list("class")
     is_note = tag.name == "sup" and ("reference" in classes or "Inline-Template" in classes)
     return is_note or "mw-editsection" in classes
+
+
+# templates in wikitext: what a look-up of 50 pages tells before any of them is fetched
+
+_START = re.compile(
+    r"\{\{\s*(?P<name>speciesbox|subspeciesbox|infraspeciesbox|automatic[ _]taxobox|(?:population[ _])?taxobox"
+    r"(?:[ _](?:début|taxon|begin|rijk|stam|klasse|orde|familie|geslacht|soort))?|hybridbox|virusbox|ichnobox|"
+    r"oobox|paraphyletic[ _]group|infobox[ _](?:species|fungus|cultivar|plant|taxon)|(?:infobox[ _])?\w+[ _]breed|"
+    r"ficha[ _]de[ _]taxón|tassobox|info/taxonomia|(?:zwierzę|roślina|grzyb|takson|organizm)[ _]infobox)\s*(?=[|}\n])",
+    re.IGNORECASE,
+)
+_ANY = re.compile(r"\{\{\s*(?P<name>[^{}|\n]+?)\s*(?=[|}\n])")
+_KINDS: Final[Mapping[str, str]] = {
+    "hybridbox": "hybrid", "virusbox": "virus", "ichnobox": "trace fossil", "oobox": "trace fossil",
+    "infobox cultivar": "cultivar", "subspeciesbox": "subspecies", "infraspeciesbox": "subspecies",
+    "population taxobox": "population",
+}  # fmt: skip
+"""Template -> kind of a subject that is no species."""
+_GROUP_KEYS = ("taxon", "w-naam", "nazwa łacińska")
+_NAME_KEYS = ("binomial", "binome", "nome binomial", "nome_binomial", *_GROUP_KEYS)
+_INNERMOST = re.compile(r"\{\{[^{}]*\}\}")
+LINK = re.compile(r"\[\[(?:[^|\[\]]*\|)?([^|\[\]]*)\]\]")
+TAG = re.compile(r"<[^<>]{1,200}>")
+_ITALIC_BINOMIAL = re.compile(r"''+([A-Z][a-zà-ÿ-]*\.? [a-zà-ÿ-]{3,})''+")
+Template = tuple[str, dict[str, str], list[str]]
+"""Name, named parameters and positional ones."""
+
+
+def read_template(wikitext: str, lead: str) -> tuple[StatedTaxon, dict[str, str]] | None:
+    """Return the taxon of the first taxobox and the ranks above it, as far as the template states them.
+
+    Automatic taxoboxes state few. None without a taxobox; a template of unknown name is one if it names a species.
+
+    Args:
+        wikitext: without comments and references.
+        lead: its first sentences.
+    """
+    found = list(_templates(wikitext, _START))
+    is_known = bool(found)
+    found = found or [each for each in _templates(wikitext, _ANY) if _may_name_a_species(each[1])][:1]
+    if not found:
+        return None
+    name, values, _ = found[0]
+    if name.endswith(" breed"):
+        return StatedTaxon("cultivar", values.get("name", "")), {}
+    for word, text in _ranked(found):
+        if text and (rank := rank_named(word)):
+            values["binomial" if rank == "species" else rank] = text
+    above = dict(_classification([_Row((key, text), False) for key, text in values.items()]))
+    taxon = _taxon_of_template(name, values, above, lead)
+    if not is_known and taxon.rank != "species":
+        return None
+    if taxon.rank == "species":
+        above["genus"] = taxon.name.split()[0]
+    lower = ("species", "subspecies", taxon.rank)
+    return taxon, {rank: above[rank] for rank in RANKS if rank in above and rank not in lower}
+
+
+def _may_name_a_species(values: Mapping[str, str]) -> bool:
+    return bool({"binomial", "taxon"} & values.keys()) or {"genus", "species"} <= values.keys()
+
+
+def _taxon_of_template(name: str, values: Mapping[str, str], above: Mapping[str, str], lead: str) -> StatedTaxon:
+    genus = above.get("genus", "")
+    texts = [values[key] for key in _NAME_KEYS if values.get(key)]
+    given, named = next(iter(texts), ""), first_named([*texts, above.get("species", "")], genus)
+    kind = _KINDS.get(name)
+    if kind not in (None, "subspecies"):
+        return StatedTaxon(kind or "", given or values.get("trinomial", "") or named.name or values.get("name", ""))
+    stated = _taxon_of_rows([*values.items()], texts, above)
+    if kind == "subspecies" and stated == named:
+        return below_species(given, named, genus)
+    if stated.rank:
+        return stated
+    if only := _only_listed(values):
+        return StatedTaxon("species", only)
+    group = next((values[key] for key in _GROUP_KEYS if values.get(key)), "")
+    if named_group := re.fullmatch(r"[†?\s]*([A-Z][a-zà-ÿ-]+)(?: \([^()A-Z]*\)|/.*)?", group):
+        return StatedTaxon(rank_of_group(named_group[1], lead, values.get("subdivision_ranks", "")), named_group[1])
+    if group:  # a subgenus: Bombus (Pyrobombus)
+        return StatedTaxon("group", group)
+    if (section := section_of_rows(values, genus)).rank:
+        return section
+    return lowest({rank: taxon for rank, taxon in above.items() if rank not in ("species", "subspecies", "clade")})
+
+
+def _ranked(found: Sequence[Template]) -> Iterator[tuple[str, str]]:
+    """Yield rank and name where a value (Taxon2_Rang), a cell or the template's name states the rank."""
+    for name, values, cells in found:
+        for number in ("", *map(str, range(2, 9))):
+            yield values.get(f"taxon{number}_rang", ""), values.get(f"taxon{number}_wissname", "")
+        if name in ("taxobox", "taxobox taxon"):  # {{Taxobox taxon | animal | espèce | X y | author}}
+            first = int(name == "taxobox taxon")
+            yield (cells[first], cells[first + 1]) if len(cells) > first + 1 else ("", "")
+        else:
+            yield name.removeprefix("taxobox "), " ".join(cells)
+
+
+def _only_listed(values: Mapping[str, str]) -> str | None:
+    """Return the species of a genus that lists exactly one."""
+    listed = set(_ITALIC_BINOMIAL.findall(values.get("subdivision italic", "")))
+    if rank_named(values.get("subdivision_ranks", "")) != "species" or len(listed) != 1:
+        return None
+    only = listed.pop()
+    group = _CAPITALISED.match(values.get("taxon") or values.get("genus", ""))
+    return f"{group[0]} {only.split()[1]}" if group and only[0] == group[0][0] else None
+
+
+def _templates(text: str, begin: re.Pattern[str]) -> Iterator[Template]:
+    """Yield the templates that begin so, their values as plain text."""
+    for start in begin.finditer(text):
+        values: dict[str, str] = {}
+        cells: list[str] = []
+        for part in list(_parts(text, start.end()))[1:]:
+            key, equals, value = part.partition("=")
+            if equals and "[" not in key and "{" not in key:
+                values.setdefault(key.strip().lower(), _plain(value))
+                if key.strip() == "subdivision":
+                    values["subdivision italic"] = LINK.sub(r"\1", value)
+            else:
+                cells.append(_plain(part))
+        yield start["name"].lower().replace("_", " "), values, cells
+
+
+def _parts(text: str, at: int) -> Iterator[str]:
+    """Yield the parameters of a template from the end of its name, with the templates and links in them."""
+    depth, begin, i = 0, at, at
+    while i < len(text):
+        two = text[i : i + 2]
+        if two in ("{{", "[["):
+            depth, i = depth + 1, i + 2
+        elif two in ("}}", "]]"):
+            if depth == 0:
+                break
+            depth, i = depth - 1, i + 2
+        else:
+            if text[i] == "|" and depth == 0:
+                yield text[begin:i]
+                begin = i + 1
+            i += 1
+    yield text[begin:i]
+
+
+def _plain(value: str) -> str:
+    for _ in range(5):
+        value, n_removed = _INNERMOST.subn("", value)
+        if not n_removed:
+            break
+    flat = TAG.sub(" ", LINK.sub(r"\1", value))
+    return " ".join(re.sub(r"''+", "", flat).replace("&nbsp;", " ").split())

@@ -140,6 +140,20 @@ def test_a_french_taxobox_block_is_read() -> None:
     assert (article.text, article.figures) == ("Le vadeur.", (Figure(file="Rubor.jpg", role="lead"),))
 
 
+def test_a_portable_infobox_of_a_farm_is_a_taxobox_if_it_names_a_species() -> None:
+    """Not one of a character, whose "species" has no scientific name; the box is no text either way."""
+    page = """<aside class="portable-infobox"><h2 class="pi-item pi-title">Red wader</h2><div class="pi-item pi-data">
+    <h3 class="pi-data-label">Family</h3><div class="pi-data-value">Ruberidae</div></div><div class="pi-item pi-data">
+    <h3 class="pi-data-label">Species</h3><div class="pi-data-value"><i>Rubor vadens</i></div></div></aside><p>It wades.</p>"""
+    article, other = parsed(page), parsed(page.replace("<i>Rubor vadens</i>", "Mouse Monster"))
+    assert article.infobox is not None and (article.infobox.name, article.infobox.binomial) == (
+        "Red wader",
+        "Rubor vadens",
+    )
+    assert article.infobox.classification == {"family": "Ruberidae", "species": "Rubor vadens"}
+    assert (other.infobox, article.text, other.text) == (None, "It wades.", "It wades.")
+
+
 def test_saved_pages_parse_as_noted(shared: Path) -> None:
     """Of Wikipedia and Wikispecies; a change of one letter of any text is seen."""
     for row in map(json.loads, SAVED.read_text(encoding="utf-8").splitlines()):
