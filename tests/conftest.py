@@ -20,7 +20,7 @@ from hypothesis import settings
 
 from tests.each_picture_once import remember_pictures
 from tests.made_once import made_once
-from tests.servers.free_port import free_port
+from tests.servers.own_wiki import started
 from tests.servers.ray_cluster import RayCluster
 
 # A time limit per example would depend on the load of the machine.
@@ -164,35 +164,26 @@ def birds(shared: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def wiki_api_url(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The API of a real MediaWiki with the test birds: `FIELDMARK_TEST_WIKI`, else one started for this session."""
-    if TEST_WIKI:
-        yield TEST_WIKI
-        return
+def mediawiki(shared: Path) -> Path:
+    """The folder of the tools that start a MediaWiki, which is installed."""
     if not MEDIAWIKI.is_dir() or shutil.which("php") is None:
         skip_or_fail(
             "needs MediaWiki (apt-get install mediawiki php-cli php-sqlite3 php-mbstring php-xml php-intl php-gd)"
         )
-    work = tmp_path_factory.mktemp("wiki")
-    tools = shared / "mediawiki"
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("FIELDMARK_")}
-    subprocess.run(
-        [sys.executable, tools / "bird_pages.py", work / "pages"], check=True, capture_output=True, timeout=600
-    )
-    port = free_port()
-    state = work / "state"
-    command = [sys.executable, tools / "local_wiki.py"]
-    pages = ["--pages", work / "pages" / "pages.jsonl", "--photos", work / "pages" / "photos"]
-    log = work / "start.log"
-    with log.open("w") as out:  # a file, not a pipe: the server inherits it and would keep a pipe open
-        subprocess.run(
-            [*command, "start", "--state", state, "--port", str(port), *pages],
-            check=True, stdout=out, stderr=subprocess.STDOUT, timeout=600, env=environment,
-        )  # fmt: skip
-    try:
-        yield log.read_text().strip().splitlines()[-1].rstrip("/") + "/api.php"
-    finally:
-        subprocess.run([*command, "stop", "--state", state], check=False, capture_output=True, timeout=60)
+    return shared / "mediawiki"
+
+
+@pytest.fixture(scope="session")
+def wiki_api_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The API of a real MediaWiki with the test birds: `FIELDMARK_TEST_WIKI`, else one started for this session."""
+    if TEST_WIKI:
+        yield TEST_WIKI
+        return
+    tools, work = request.getfixturevalue("mediawiki"), tmp_path_factory.mktemp("wiki")
+    command = [sys.executable, tools / "bird_pages.py", work]
+    subprocess.run(command, check=True, capture_output=True, timeout=600)
+    with started(tools, work) as base:
+        yield f"{base}/api.php"
 
 
 @pytest.fixture(scope="session")

@@ -93,21 +93,27 @@ def running(
             "Artist": "A. Painter",
         }
     (photos / "photos.json").write_text(json.dumps(notes))
-    port = str(free_port())
-    command = [sys.executable, str(tools / "local_wiki.py")]
-    state = folder / "state"
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("FIELDMARK_")}
-    with (folder / "start.log").open("w") as log:  # a file, not a pipe: the server inherits it
-        subprocess.run(
-            [*command, "start", "--state", state, "--port", port,
-             "--pages", folder / "pages.jsonl", "--photos", photos],
-            check=True, stdout=log, stderr=subprocess.STDOUT, timeout=600, env=environment,
-        )  # fmt: skip
-    try:
-        wiki = OwnWiki(f"http://127.0.0.1:{port}", state)
+    with started(tools, folder) as base:
+        wiki = OwnWiki(base, folder / "state")
         try:
             yield wiki
         finally:
             wiki.close()
+
+
+@contextmanager
+def started(tools: Path, folder: Path) -> Iterator[str]:
+    """Start a wiki with the pages and photos in a folder, yield its address, and stop it at the end."""
+    command, state = [sys.executable, tools / "local_wiki.py"], folder / "state"
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("FIELDMARK_")}
+    port, log = str(free_port()), folder / "start.log"
+    with log.open("w") as out:  # a file, not a pipe: the server inherits it and would keep a pipe open
+        subprocess.run(
+            [*command, "start", "--state", state, "--port", port,
+             "--pages", folder / "pages.jsonl", "--photos", folder / "photos"],
+            check=True, stdout=out, stderr=subprocess.STDOUT, timeout=600, env=environment,
+        )  # fmt: skip
+    try:
+        yield log.read_text().strip().splitlines()[-1].rstrip("/")
     finally:
         subprocess.run([*command, "stop", "--state", state], check=False, capture_output=True, timeout=60)

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import MEDIAWIKI, CommandLine, skip_or_fail
+from tests.conftest import MEDIAWIKI, CommandLine
 from tests.servers.own_wiki import BIRDS, OwnWiki, running
 
 pytestmark = pytest.mark.integration
@@ -54,10 +53,8 @@ PAGES = {
 
 
 @pytest.fixture(scope="module")
-def wiki(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnWiki]:
-    if not MEDIAWIKI.is_dir() or shutil.which("php") is None:
-        skip_or_fail("needs MediaWiki")
-    with running(shared / "mediawiki", tmp_path_factory.mktemp("any"), birds=BIRDS[:2], more=PAGES) as own:
+def wiki(mediawiki: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnWiki]:
+    with running(mediawiki, tmp_path_factory.mktemp("any"), birds=BIRDS[:2], more=PAGES) as own:
         yield own
 
 
@@ -108,14 +105,11 @@ def test_a_further_build_keeps_the_wiki_as_checklist_and_unknown_names_are_refus
 
 
 def test_a_private_wiki_needs_a_bot_password(cli: CommandLine, wiki: OwnWiki, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = wiki.state / "LocalSettings.php"
-    password = "0123456789abcdefghijklmnopqrstuv"  # as long as MediaWiki makes them
-    subprocess.run(
-        ["php", MEDIAWIKI / "maintenance/createBotPassword.php", "--appid=Field", "--grants=basic", "Admin", password],
-        check=True, capture_output=True, env={**os.environ, "MW_CONFIG_FILE": str(settings)},
-    )  # fmt: skip
-    with settings.open("a") as file:
-        file.write("\n$wgGroupPermissions['*']['read'] = false;\n")
+    settings, password = wiki.state / "LocalSettings.php", "0123456789abcdefghijklmnopqrstuv"
+    script = MEDIAWIKI / "maintenance/createBotPassword.php"
+    command = ["php", script, "--appid=Field", "--grants=basic", "Admin", password]
+    subprocess.run(command, check=True, capture_output=True, env={**os.environ, "MW_CONFIG_FILE": str(settings)})
+    settings.write_text(f"{settings.read_text()}\n$wgGroupPermissions['*']['read'] = false;\n")
     asked = ["build", "--list", "List of butterflies", "--checklist", "wiki", "--kb", "p.kb", "--api-url", wiki.api_url]
     done = cli.call(*asked)
     assert done.exit_code == 3 and "is a private wiki" in done.stderr and "Special:BotPasswords" in done.stderr

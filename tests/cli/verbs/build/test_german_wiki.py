@@ -1,7 +1,6 @@
 """`kb build --language de` from a real MediaWiki in German: names, titles and links to other languages."""
 
 import json
-import shutil
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -12,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.conftest import MEDIAWIKI, CommandLine, skip_or_fail
+from tests.conftest import CommandLine
 from tests.servers.own_wiki import BIRDS, OwnWiki, running
 
 pytestmark = pytest.mark.integration
@@ -55,10 +54,8 @@ PAGES = {
 
 
 @pytest.fixture(scope="module")
-def german(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnWiki]:
-    if not MEDIAWIKI.is_dir() or shutil.which("php") is None:
-        skip_or_fail("needs MediaWiki")
-    with running(shared / "mediawiki", tmp_path_factory.mktemp("german"), birds=BIRDS[:1]) as own:
+def german(mediawiki: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnWiki]:
+    with running(mediawiki, tmp_path_factory.mktemp("german"), birds=BIRDS[:1]) as own:
         settings = own.state / "LocalSettings.php"
         settings.write_text(settings.read_text() + '\n$wgLanguageCode = "de";\n')
         with closing(sqlite3.connect(own.state / "db" / "wiki.sqlite")) as db, db:
