@@ -137,7 +137,7 @@ def main() -> None:
             wiring.make_recognizer(
                 store,
                 preset="default",
-                n=5,
+                k=5,
                 min_confidence=MIN_CONFIDENCE,
                 unknown_prior=UNKNOWN_PRIOR,
                 fast=is_fast,

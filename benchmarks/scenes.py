@@ -42,7 +42,7 @@ def main() -> None:
     table, ranks = [], []
     with kb.open(unpack_shipped(resolve().home, load_encoders("starter"))) as store:
         recognizer = wiring.make_recognizer(
-            store, preset="default", n=SHOWN, min_confidence=MIN_CONFIDENCE, unknown_prior=UNKNOWN_PRIOR
+            store, preset="default", k=SHOWN, min_confidence=MIN_CONFIDENCE, unknown_prior=UNKNOWN_PRIOR
         )
         rows = [row for row in recognizer.identify([folder / name for name in labels]) if row.bird == 1]
     for species, row in zip(labels.values(), rows, strict=True):

@@ -36,6 +36,14 @@ def use_write_ahead_log(db: sqlite3.Connection) -> None:
         time.sleep(0.02)
 
 
+class SelfClosing(sqlite3.Connection):
+    """A connection of an object that is used like a value: it closes with the last reference to it."""
+
+    def __del__(self) -> None:
+        """Close the connection: Python 3.13 warns of one that is left open."""
+        self.close()
+
+
 @contextmanager
 def closed_on_error(db: sqlite3.Connection) -> Iterator[None]:
     """Close a database that was just opened if the block, which prepares it, fails."""

@@ -24,6 +24,7 @@ from data.errors import FieldmarkError, MissingRequirement, SpaceMismatch
 from data.files import sha256_hex, write_atomic
 from data.lexicon.word_groups import WHOLE_WORD, stem, tokens
 from data.records import Source, Taxon, Term, WebAnswer
+from data.sqlite import SelfClosing
 from data.starter.knowledge import LICENCE, read_terms
 from data.version import fieldmark_version
 from kb.checklist.names import fold
@@ -43,7 +44,7 @@ def kept(store: KnowledgeBase, name: str, fill: Callable[[sqlite3.Connection], N
     again, and none is kept where the folder cannot be written. The writer of the matrices removes those of other
     species.
     """
-    db = sqlite3.connect(":memory:", check_same_thread=False)
+    db = sqlite3.connect(":memory:", check_same_thread=False, factory=SelfClosing)
     try:
         folder = store.layout.cache
     except FieldmarkError:  # a store in memory
@@ -97,7 +98,7 @@ class WordIndex:
     @classmethod
     def of(cls, texts: Iterable[str]) -> WordIndex:
         """Return the index of texts, in memory."""
-        db = sqlite3.connect(":memory:", check_same_thread=False)
+        db = sqlite3.connect(":memory:", check_same_thread=False, factory=SelfClosing)
         cls.fill(db, texts)
         return cls(db)
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from data.errors import StoreError
 from data.records import Taxon, taxon_id
-from data.sqlite import closed_on_error
+from data.sqlite import SelfClosing, closed_on_error
 from kb.checklist.names import MIN_LIKENESS, fold, likeness
 from kb.checklist.scientific_names import is_hybrid_formula, name_key, without_authorship
 from kb.checklist.stored import schema
@@ -29,7 +29,9 @@ def read_only(path: Path) -> sqlite3.Connection:
         StoreError: if it cannot be opened.
     """
     try:
-        db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False)
+        db = sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False, factory=SelfClosing
+        )
         with closed_on_error(db):
             db.execute("PRAGMA trusted_schema = OFF")
             db.execute("PRAGMA cell_size_check = ON")
