@@ -16,16 +16,14 @@ from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Lock
 
 import kb
 import recognize
 from cli.common.settings import resolve
 from kb.distill.prompts import DistilPrompts
-from kb.lookup.context_settings import ContextSettings
+from kb.lookup.context import ContextSources, Explainer, gather
 from kb.lookup.coverage import unexplained
 from kb.lookup.findings import Findings
-from kb.lookup.gathering import Explainer, gather
 from kb.lookup.passages import compose
 from kb.lookup.wiki_terms import WikiTerms
 from kb.shipped import unpack_shipped
@@ -124,13 +122,10 @@ def main() -> None:
             source = WikipediaSource(options.api_url, contact=resolve().contact)
             stack.callback(source.close)
             wiki = WikiTerms(source)
-        rows, turn = [], Lock()
+        rows, sources = [], ContextSources(wiki=wiki)
         for query, supercategory in read(options.queries):
-            with turn:
-                found, learnt = gather(
-                    store, query, encoders.sentence, wiki=wiki, settings=ContextSettings(), prompts=DistilPrompts(),
-                    turn=turn,
-                )  # fmt: skip
+            with sources.turn:
+                found, learnt = gather(store, query, encoders.sentence, sources, DistilPrompts())
             left = unexplained(query, found, compose(store, query, found).passage)
             rows.append(
                 Row(query=query, supercategory=supercategory, found=found, n_learnt=len(learnt), unexplained=left)

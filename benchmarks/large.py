@@ -30,7 +30,7 @@ from data.arrays import FloatArray, as_unit_rows
 from data.contracts import Encoders
 from data.files import sha256_hex
 from data.records import Failure, FetchedPage, LeftOut, PageRef, Source, Taxon, Term
-from kb.lookup.learning import remember
+from kb.lookup.context import remember
 from kb.pipeline.settings import BuildSettings
 
 DIM: Final = 384

@@ -77,7 +77,7 @@ def main() -> None:
     starter = load_encoders("starter")
     without, plain = EncoderJudge(starter.text_image), EncoderJudge(toy_encoders().text_image)
     with wiring.open_knowledge_base(resolve()) as store:
-        context = wiring.context_look_up(store, wiring.ContextSources())
+        context = wiring.context_look_up(store)
         parts = wiring.query_parts(store)
         judge = EncoderJudge(starter.text_image, species=wiring.species_scorer(store))
         lines: list[str] = []

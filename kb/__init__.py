@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kb.curate.credits import collect_credits as collect_credits
     from kb.curate.lint import lint as lint
     from kb.curate.remove import remove as remove
+    from kb.lookup.context import ContextSources as ContextSources
     from kb.lookup.context import context as context
     from kb.lookup.search import search as search
     from kb.pipeline.builder import build as build
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     open = open_knowledge_base
 
 _MODULES: Final = {
+    "ContextSources": "kb.lookup.context",
     "KnowledgeBase": "kb.store.knowledge_base",
     "OwnPhoto": "kb.curate.add",
     "OwnText": "kb.curate.add",

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import logging
+import re
 import shutil
+from collections.abc import Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from data.errors import MissingRequirement
-from data.files import sha256_hex, user_folder, writer_lock
+from data.codec import dumps
+from data.errors import MissingRequirement, StoreError
+from data.files import sha256_hex, user_folder, write_atomic, writer_lock
 from data.images.views import views_mark
+from data.records import Term
 from kb.store.knowledge_base import KnowledgeBase
+from kb.store.rows import term_of
 
 if TYPE_CHECKING:
     from data.contracts import Encoders
@@ -20,6 +25,9 @@ STARTER: Final = "starter"
 ENCODERS: Final = "fieldmark.encoders"
 """Entry points of encoders by profile; `kb` imports no encoder itself."""
 MAX_WAIT_S: Final = 300.0  # for another process that unpacks it
+LEARNT: Final = "learnt.jsonl"
+"""File of the terms and web answers learnt beside it, which the next version finds too."""
+WAIT_TO_LEARN_S: Final = 5.0
 
 logger = logging.getLogger(__name__)
 
@@ -104,3 +112,40 @@ def _installed_encoders() -> Encoders:
         "The shipped knowledge needs the starter encoders, and no installed package offers them.",
         hint='pip install . in Fieldmark\'s folder, or kb.open("starter", encoders=recognize.load_encoders("starter"))',
     )
+
+
+def is_shipped(path: Path) -> bool:
+    """Return whether this is the folder of an unpacked shipped knowledge base."""
+    return path.parent.name == STARTER and re.fullmatch(r"[0-9a-f]{16}\.kb", path.name) is not None
+
+
+def learnt_terms(path: Path) -> list[Term]:
+    """Return the terms and web answers that were learnt beside the shipped knowledge base, those of a sound line."""
+    found: list[Term] = []
+    for line in _learnt_lines(path) if is_shipped(path) else ():
+        try:
+            found.append(term_of(line))
+        except StoreError as error:
+            logger.warning("%s: a damaged line is left out: %s", path.with_name(LEARNT), error)
+    return found
+
+
+def add_learnt(path: Path, terms: Sequence[Term]) -> None:
+    """Add terms and web answers to the file beside the shipped knowledge base, which itself is never changed.
+
+    Raises:
+        KnowledgeBaseLocked: if another process is writing to the file.
+        MissingRequirement: if the disk is full or read-only.
+    """
+    file = path.with_name(LEARNT)
+    with writer_lock(file.with_suffix(".lock"), wait_s=WAIT_TO_LEARN_S):
+        lines = dict.fromkeys((*_learnt_lines(path), *map(dumps, terms)))
+        write_atomic(file, "".join(f"{line}\n" for line in lines).encode())
+
+
+def _learnt_lines(path: Path) -> list[str]:
+    try:
+        content = path.with_name(LEARNT).read_bytes()
+    except FileNotFoundError:
+        return []
+    return [line for line in content.decode(errors="replace").split("\n") if line]

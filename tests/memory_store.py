@@ -3,6 +3,7 @@
 import hashlib
 import re
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Self, TypeVar
 
@@ -45,6 +46,8 @@ class BagOfWords:
 
 class ShelfStore:
     """A store for look-ups, over entries in a dict; vectors are compared one by one."""
+
+    path = Path("shelf.kb")
 
     def __init__(self, entries: Sequence[SpeciesEntry], terms: Sequence[Term], encoder: TextEncoder) -> None:
         self.sentence_space = encoder.space

@@ -113,7 +113,7 @@ def named_search(
         return None
     judge = EncoderJudge(wiring.load_encoders(store.info.profile).text_image, species=scorer)
     cache = stack.enter_context(JudgementCache(settings.home / "rerank" / "judgements.sqlite"))
-    look_up = wiring.context_look_up(store, wiring.ContextSources())
+    look_up = wiring.context_look_up(store)
     reranker = DecomposeReranker(judge, context=look_up, parts=find_parts, cache=cache)
     stack.callback(reranker.close)
     names = ", ".join(dict.fromkeys(part.name for part in parts))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -18,15 +18,15 @@ from cli.common.output import log_to_stderr, note, warn
 from cli.common.settings import Settings
 from data.errors import MissingRequirement
 from data.records import Context, QueryPart
-from kb.lookup.context_settings import ContextSettings
 from recognize.settings import MIN_CONFIDENCE, UNKNOWN_PRIOR
 
 if TYPE_CHECKING:
-    from data.contracts import ChatModel, Checklist, Encoders, SpeciesScorer, TextImageEncoder
+    from data.contracts import Checklist, Encoders, SpeciesScorer, TextImageEncoder
     from kb.checklist.reconcile import Reconciled
     from kb.endpoints.budget import Budget
     from kb.endpoints.chat import Connection
-    from kb.lookup.gathering import Explainer
+    from kb.lookup.context import ContextSources, Explainer
+    from kb.lookup.context_settings import ContextSettings
     from kb.sources.web_pages import WebSource
     from kb.store.knowledge_base import KnowledgeBase
     from recognize import Recognizer
@@ -134,23 +134,6 @@ def open_web(settings: Settings, stack: ExitStack) -> WebSource:
     return source
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContextSources:
-    """Sources of context beside the knowledge base; None is not used."""
-
-    settings: ContextSettings = field(default_factory=ContextSettings)
-    wiki: Explainer | None = None
-    search: ChatModel | None = None
-    chat: ChatModel | None = None
-    require_chat: bool = False
-    """A failure of the model is an error; otherwise passages are composed without it."""
-    prompts: Path | None = None
-    models: tuple[str, ...] = ()
-    """Names of search and model."""
-    failed: set[str] = field(default_factory=set)
-    """Queries for which the wiki or the web search failed, so far."""
-
-
 @contextmanager
 def open_context_sources(
     settings: Settings,
@@ -159,6 +142,7 @@ def open_context_sources(
     model: bool | None,
     budget: Budget,
     offline: bool,
+    learn: bool = True,
 ) -> Iterator[ContextSources]:
     """Open the sources of context; errors as in `connect_model`.
 
@@ -167,6 +151,7 @@ def open_context_sources(
     if `[llm.text]` is set and answers; True requires it.
     """
     from cli.common.language_models import connect_model
+    from kb.lookup.context import ContextSources
 
     with ExitStack() as stack:
         stack.enter_context(log_to_stderr("kb.lookup"))
@@ -185,7 +170,7 @@ def open_context_sources(
             chat=chat,
             require_chat=model is True,
             prompts=settings.prompts,
-            models=tuple(each.name for each in (search, chat) if each is not None),
+            learn=learn,
         )
 
 
@@ -199,30 +184,6 @@ def _wiki_terms(settings: Settings, stack: ExitStack, *, wiki: bool | None) -> E
     source = WikipediaSource(settings.api_url, contact=settings.contact, language=language, login=settings.wiki_login)
     stack.callback(source.close)
     return WikiTerms(source)
-
-
-def find_contexts(
-    store: KnowledgeBase,
-    queries: Sequence[str],
-    sources: ContextSources,
-    **more: Any,  # noqa: ANN401  # checked by `contexts`
-) -> Iterator[Context]:
-    """Yield the context of each query, in order; `more` are arguments of `kb.lookup.context.contexts`."""
-    from kb.lookup.context import contexts
-
-    return contexts(
-        store,
-        queries,
-        load_encoders(store.info.profile).sentence,
-        wiki=sources.wiki,
-        search=sources.search,
-        settings=sources.settings,
-        chat=sources.chat,
-        require_chat=sources.require_chat,
-        prompts=sources.prompts,
-        on_failed=sources.failed.add,
-        **more,
-    )
 
 
 def make_recognizer(store: KnowledgeBase, *, fast: bool = False, **settings: Any) -> Recognizer:  # noqa: ANN401
@@ -276,10 +237,12 @@ def match_labels(store: KnowledgeBase, labels: Sequence[str]) -> Reconciled:
     )
 
 
-def context_look_up(store: KnowledgeBase, sources: ContextSources) -> Callable[[str], Context]:
-    """Return a thread-safe function from a query to its context."""
-    turn = Lock()
-    return lambda query: next(find_contexts(store, [query], sources, learn=True, turn=turn))
+def context_look_up(store: KnowledgeBase, sources: ContextSources | None = None) -> Callable[[str], Context]:
+    """Return a thread-safe function from a query to its context, by default from the knowledge base alone."""
+    from kb.lookup.context import ContextSources, context
+
+    encoder, sources = load_encoders(store.info.profile).sentence, sources or ContextSources()
+    return lambda query: context(store, query, encoder, sources)
 
 
 def query_parts(store: KnowledgeBase) -> Callable[[str], list[QueryPart]]:

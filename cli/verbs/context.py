@@ -19,6 +19,7 @@ from data.words import plural
 if TYPE_CHECKING:
     from data.records import Context
     from kb.endpoints.budget import Meter
+    from kb.lookup.context import ContextSources
     from kb.lookup.query_file import FileQuery
 
 
@@ -78,6 +79,7 @@ def context(
     """
     from data.codec import to_json
     from kb.endpoints.budget import Budget
+    from kb.lookup.context import contexts
     from kb.lookup.query_file import FileQuery, read_queries
     from kb.lookup.search import suggestions
 
@@ -95,12 +97,12 @@ def context(
             model=model,
             budget=budget,
             offline=offline,
+            learn=store,
         ) as sources,
     ):
-        written, unwritten = set[str](), set[str]()
-        answers = wiring.find_contexts(
-            knowledge, [query.text for query in queries], sources, learn=store, on_unwritten=unwritten.add
-        )
+        written = set[str]()
+        encoder = wiring.load_encoders(knowledge.info.profile).sentence
+        answers = contexts(knowledge, [query.text for query in queries], encoder, sources)
 
         def noted() -> Iterator[tuple[FileQuery, Context]]:
             for query, answer in zip(queries, answers, strict=True):
@@ -125,8 +127,8 @@ def context(
             # Also after an interrupt: the user pays for this, and may not know that a model is configured.
             if spent := _spent(sources, budget.meter):
                 output.note(spent)
-        if sources.require_chat and unwritten:
-            ctx.exit(exit_codes.of_failures(len(unwritten), len(unwritten | written)))
+        if sources.require_chat and sources.unwritten:
+            ctx.exit(exit_codes.of_failures(len(sources.unwritten), len(sources.unwritten | written)))
         if sources.failed:
             ctx.exit(exit_codes.PARTLY)
 
@@ -163,13 +165,14 @@ def _unexplained(context: Context) -> list[str]:
     return [f"Not explained: {', '.join(context.unexplained)}"] if context.unexplained else []
 
 
-def _spent(sources: wiring.ContextSources, meter: Meter) -> str:
+def _spent(sources: ContextSources, meter: Meter) -> str:
     """Return the models, their calls and the cost; empty without calls."""
     if not (meter.calls or meter.unsure_usd):
         return ""
     off = " ".join(flag for flag, used in (("--no-web", sources.search), ("--no-model", sources.chat)) if used)
     cost = cost_text(meter, "search" if sources.chat is None else "text")
-    return f"{' and '.join(sources.models)}: {plural(meter.calls, 'call')}, cost {cost} ({off} turns this off)"
+    models = " and ".join(each.name for each in (sources.search, sources.chat) if each is not None)
+    return f"{models}: {plural(meter.calls, 'call')}, cost {cost} ({off} turns this off)"
 
 
 def _row(query: FileQuery, answer: object) -> object:

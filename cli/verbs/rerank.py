@@ -220,6 +220,11 @@ def context_of_run(
     context = options.context_settings(preset=preset, web=web)
     if method != "decompose" or not methods.decompose.context:
         return context, web
+    if {context.kb, context.wiki, context.web} == {"never"}:
+        raise UsageError(
+            f"--preset {preset} takes context from the web alone, and the web search is off.",
+            hint="Leave out --no-web (in the settings context.web), add --no-context, or take --preset default.",
+        )
     is_of_preset = context.web == "always" and options.context_settings(web=web).web != "always"
     if is_of_preset and "search" not in settings.llm:
         output.warn(

@@ -1,68 +1,95 @@
 """Context of a query: a short passage on its words, with sources, and the words that nothing explains.
 
-Passages contain only summaries and definitions of the knowledge base or a wiki, and answers of a search model.
+Knowledge base, wiki and web (a model with citations, such as Sonar) are asked in turn. Passages contain only summaries
+and definitions of the knowledge base or the wiki, and answers of the search model.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
+from typing import Protocol
 
+from data.arrays import check_vectors
+from data.codec import dumps
 from data.contracts import ChatModel, TextEncoder
-from data.errors import KnowledgeBaseLocked, MissingRequirement, NotCached, SourceError
-from data.records import Context
+from data.errors import KnowledgeBaseLocked, MissingRequirement, NotCached, Refused, SourceError
+from data.event_loop import wait_for
+from data.files import sha256_hex, writer_lock
+from data.records import ChatMessage, ChatRequest, Context, Source, Term, WebAnswer
 from kb.distill.prompts import DistilPrompts
-from kb.lookup.context_settings import ContextSettings
+from kb.lookup.context_settings import ContextSettings, Mode
 from kb.lookup.coverage import unexplained
-from kb.lookup.findings import Findings
-from kb.lookup.gathering import Explainer, gather
-from kb.lookup.learning import remember
-from kb.lookup.lookup_index import Lookup, index_of, query_key
+from kb.lookup.findings import Findings, look_up
+from kb.lookup.lookup_index import Lookup, check_encoder, index_of, query_key
 from kb.lookup.passages import compose
 from kb.lookup.writing import write_passage
+from kb.shipped import add_learnt, is_shipped
 from kb.store.knowledge_base import KnowledgeBase
+from kb.store.layout import collection_name
+from kb.store.ledger import Ledger, Step, fingerprint
+from kb.store.rows import ANSWER_ID, encode_mark, entry_of, items_of
+from kb.store.stage_outputs import DistilOutput
 
 N_PARALLEL = 8  # queries that are searched on the web, and passages that a model writes, at the same time
 _log = logging.getLogger(__name__)
 
 
-def context(
-    store: KnowledgeBase,
-    query: str,
-    encoder: TextEncoder,
-    *,
-    wiki: Explainer | None = None,
-    search: ChatModel | None = None,
-    settings: ContextSettings | None = None,
-    chat: ChatModel | None = None,
-    require_chat: bool = False,
-    prompts: Path | None = None,
-    learn: bool = True,
-) -> Context:
+class Explainer(Protocol):
+    """A dictionary outside the knowledge base, such as `WikiTerms`."""
+
+    def explain(self, query: str, *, known: Collection[str]) -> list[Term]:
+        """Return terms for words of the query other than those in `known`, each with its source."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextSources:
+    """Sources of context beside the knowledge base, and how they are asked; one object for all threads of a run."""
+
+    settings: ContextSettings = field(default_factory=ContextSettings)
+    """Which sources are asked, when and in which order."""
+    wiki: Explainer | None = None
+    """Explains words that the knowledge base does not."""
+    search: ChatModel | None = None
+    """Model that searches the web, such as Sonar; its answer is kept whole."""
+    chat: ChatModel | None = None
+    """Model that writes the passage from the texts found, of which sentences without support in them are dropped.
+    Without it, or where the web answered, the texts are joined."""
+    require_chat: bool = False
+    """Raise if `chat` fails; otherwise the texts are joined and a warning is logged."""
+    prompts: Path | None = None
+    """Folder with a `context.md` or `search.md` that replaces the prompt of the model or the search."""
+    learn: bool = True
+    """Store learnt terms and answers; if the knowledge base is locked or read-only, a warning is logged."""
+    failed: set[str] = field(default_factory=set)
+    """Queries so far for which the wiki or the web search failed."""
+    unwritten: set[str] = field(default_factory=set)
+    """Queries so far without a usable reply of `chat`."""
+    turn: Lock = field(default_factory=Lock)
+    """Held while knowledge base and wiki are asked."""
+
+
+def context(store: KnowledgeBase, query: str, encoder: TextEncoder, sources: ContextSources | None = None) -> Context:
     """Return the context of a query: a short passage on its terms and species, with sources.
 
     Terms come with definition and visible features, species with their description, and groups (genus, family, order
     or English group name) with their species in the knowledge base. A query without names is compared with terms and
     summaries as a whole, and answered only if the match is clear. What they leave unexplained is looked up in the wiki,
     then on the web, unless the settings say otherwise. For an albino, a hybrid, a juvenile, a female or a winter
-    plumage, marks of the ordinary adult are left out. Learnt terms and answers are stored.
+    plumage, marks of the ordinary adult are left out. Learnt terms and answers are stored, those for the shipped
+    knowledge base in a file beside it.
 
     Args:
         store: open knowledge base.
         query: free text, such as the query of a rerank job.
         encoder: sentence encoder of the knowledge base.
-        wiki: explains words that the knowledge base does not.
-        search: model that searches the web, such as Sonar; its answer is kept whole.
-        settings: which sources are asked, when and in which order.
-        chat: model that writes the passage from the texts found; sentences without support in them are dropped. Without
-            a model, or where the web answered, the texts are joined.
-        require_chat: raise if the chat model fails; otherwise the texts are joined and a warning is logged.
-        prompts: folder with a `context.md` or `search.md` that replaces the prompt of the model or the search.
-        learn: store learnt terms; if the knowledge base is locked or read-only, a warning is logged.
+        sources: wiki, web search and models; by default the knowledge base alone.
 
     Raises:
         SpaceMismatch: for another encoder.
@@ -88,45 +115,25 @@ def context(
         query and returns its answer alone. Differs by default: knowledge base and wiki come first, and the web is asked
         only about queries that they leave partly unexplained.
     """
-    return next(contexts(
-        store, [query], encoder, wiki=wiki, search=search, settings=settings, chat=chat, require_chat=require_chat,
-        prompts=prompts, learn=learn,
-    ))  # fmt: skip
+    return next(contexts(store, [query], encoder, sources))
 
 
 def contexts(
-    store: KnowledgeBase,
-    queries: Sequence[str],
-    encoder: TextEncoder,
-    *,
-    wiki: Explainer | None = None,
-    search: ChatModel | None = None,
-    settings: ContextSettings | None = None,
-    chat: ChatModel | None = None,
-    require_chat: bool = False,
-    prompts: Path | None = None,
-    learn: bool = True,
-    turn: Lock | None = None,
-    on_unwritten: Callable[[str], None] = lambda _: None,
-    on_failed: Callable[[str], None] = lambda _: None,
+    store: KnowledgeBase, queries: Sequence[str], encoder: TextEncoder, sources: ContextSources | None = None
 ) -> Iterator[Context]:
     """Yield the context of each query in order, as `context` returns it.
 
     Several are searched and written at the same time, of near queries the first; after a failure of the model the rest
-    without it. `turn` is a lock on knowledge base and wiki, for several threads. `on_unwritten` gets each query without
-    a usable reply of the chat model, `on_failed` each for which the wiki or the web search failed.
+    without it.
     """
-    loaded = DistilPrompts(prompts)  # before anything costs money
-    settings = settings or ContextSettings()
-    turn = turn or Lock()
+    sources = sources or ContextSources()
+    prompts = DistilPrompts(sources.prompts)  # before anything costs money
+    chat = sources.chat
 
     def look(query: str) -> tuple[Context, Findings]:
-        with turn:
-            found, learnt = gather(
-                store, query, encoder, wiki=wiki, search=search, settings=settings, prompts=loaded, turn=turn,
-                on_failed=on_failed,
-            )  # fmt: skip
-            if learnt and learn:
+        with sources.turn:
+            found, learnt = gather(store, query, encoder, sources, prompts)
+            if learnt and sources.learn:
                 store.derived(Lookup).learn(learnt)
                 try:
                     remember(store, learnt, encoder)
@@ -143,22 +150,146 @@ def contexts(
             first = dict(zip(map(lambda query: query_key(query, names), reversed(some)), reversed(some), strict=True))
             looked = dict(zip(first.values(), pool.map(look, first.values()), strict=True))
             answers = [looked.get(query) or look(query) for query in some]
-            if chat is None:
-                yield from (answer for answer, _ in answers)
-                continue
             pending: dict[str, Future[Context]] = {}
-            for answer, found in answers:
+            for answer, found in answers if chat is not None else ():
                 if answer.query not in pending:  # equal queries are paid for once
-                    pending[answer.query] = pool.submit(
-                        write_passage, answer, found, store, chat, prompts=loaded, on_unwritten=on_unwritten
-                    )
+                    pending[answer.query] = pool.submit(write_passage, answer, found, store, sources, prompts)
             for answer, _ in answers:
                 try:
-                    yield pending[answer.query].result()
+                    yield pending[answer.query].result() if chat is not None else answer
                 except (SourceError, NotCached) as error:
-                    if require_chat:
+                    if sources.require_chat:
                         raise
                     if chat is not None:
                         _log.warning("The model failed; passages are composed without it: %s", error)
                     chat = None
                     yield answer
+
+
+def gather(
+    store: KnowledgeBase, query: str, encoder: TextEncoder, sources: ContextSources, prompts: DistilPrompts
+) -> tuple[Findings, list[Term]]:
+    """Return the findings on a query, and the terms and the answer among them that are new to the knowledge base.
+
+    A stored answer takes the place of a new one. The caller holds `sources.turn`; others have it while the web is
+    searched.
+    """
+    found, learnt = Findings(), list[Term]()
+    for source in sources.settings.order if query.strip() else ():
+        mode: Mode = getattr(sources.settings, source)
+        if mode == "never":
+            continue
+        gaps = unexplained(query, found, compose(store, query, found).passage)
+        is_needed = mode == "always" or bool(gaps)
+        failed = sources.failed if mode != "always" else None
+        if source == "kb" and (is_needed or not found):
+            of_kb = look_up(store, query, encoder)
+            terms = {term.term_id: term for term in (*of_kb.terms, *found.terms)}
+            found = replace(of_kb, terms=tuple(terms.values()), answer=found.answer or of_kb.answer)
+        elif source == "wiki" and is_needed and sources.wiki is not None:
+            known = [mention.text for mention in found.mentions if mention.kind == "term"]
+            stored = {term.term_id for term in store.derived(Lookup).stored_terms}
+            with _optional(query, "The wiki", failed):
+                asked, known = (query, known) if mode == "always" else ("; ".join(gaps), [])
+                new = [term for term in sources.wiki.explain(asked, known=known) if term.term_id not in stored]
+                learnt += new
+                found = replace(found, terms=(*found.terms, *new))
+        elif source == "web" and is_needed and found.answer is None:
+            answer = index_of(store).answer_to(query)
+            if answer is None and sources.search is not None:
+                sources.turn.release()
+                try:
+                    with _optional(query, "The web search", failed):
+                        answer = search_web(query, sources.search, prompts)
+                finally:
+                    sources.turn.acquire()
+                learnt += [] if answer is None else [answer]
+            found = replace(found, answer=answer)
+    return found, learnt
+
+
+@contextmanager
+def _optional(query: str, source: str, failed: set[str] | None) -> Iterator[None]:
+    """Let the block fail with a warning and add the query to `failed`; without `failed` it raises."""
+    try:
+        yield
+    except SourceError as error:
+        if failed is None:
+            raise
+        _log.warning("%s failed, and the context of %r lacks it: %s", source, query, error)
+        failed.add(query)
+
+
+def search_web(query: str, search: ChatModel, prompts: DistilPrompts) -> WebAnswer | None:
+    """Return a search model's answer to a query, whole and with its citations, or None if it is empty or a refusal.
+
+    Source:
+        Divide and Conquer, section 3.1: a concise passage that defines key terms and highlights distinguishing visual
+        characteristics (about 100 tokens, table 2), from Perplexity's Sonar. The paper's prompt is not published.
+
+    Raises:
+        SourceError: if the provider fails.
+        CostStop, NotCached: from the model.
+    """
+    prompt = prompts.fill("search", query=query)
+    try:
+        reply = wait_for(search.reply(ChatRequest(messages=(ChatMessage(role="user", text=prompt),))))
+    except Refused as error:
+        _log.warning("%s", error)
+        return None
+    text = reply.text.strip()
+    if not text:
+        return None
+    cited = [passage.source for passage in reply.citations]
+    pages = [source for source in cited if source.url]
+    if not pages:
+        _log.warning('The search model cites no page for "%s"; its answer is used without.', query)
+    return WebAnswer(
+        term_id=f"{ANSWER_ID}{sha256_hex(query)[:16]}",
+        name=query,
+        definition=text,
+        source=pages[0] if pages else Source(title=f"{reply.model}, without cited pages"),
+        model=reply.model,
+        asked_on=datetime.now(UTC).date().isoformat(),
+        citations=tuple(cited),
+    )
+
+
+def remember(store: KnowledgeBase, terms: Sequence[Term], encoder: TextEncoder) -> None:
+    """Store terms and answers as a build would, so that the next look-up needs neither wiki nor web.
+
+    The open knowledge base keeps the state in which it was opened. Those for the shipped one go to a file beside it.
+
+    Raises:
+        SpaceMismatch: for another encoder.
+        KnowledgeBaseLocked: if another process is writing to it.
+        MissingRequirement: if the disk is full or read-only.
+    """
+    if not terms or is_shipped(store.path):
+        add_learnt(store.path, terms)
+        return
+    from kb.store.project import project  # loads Chroma
+
+    info = store.layout.require()
+    check_encoder(store, encoder)
+    name = collection_name("terms", info.sentence)
+    texts = {term.term_id: str(text) for term in terms for _, text in items_of(term, "terms")}
+    vectors = check_vectors(encoder.encode_texts(list(texts.values())), dim=encoder.dim)
+    unique = {term.term_id: term for term in terms}
+    with writer_lock(store.layout.lock), closing(Ledger(store.layout.ledger)) as ledger:
+        with ledger.transaction():
+            ledger.add_subjects((key, "term", term.name, dumps(term)) for key, term in unique.items())
+            ledger.vectors.put(name, [(key, key, vector) for key, vector in zip(texts, vectors, strict=True)])
+            ledger.record(step for term in unique.values() for step in _steps(term, name))
+            ledger.publish([entry_of(term) for term in unique.values()])
+        project(store.layout, info, ledger)
+
+
+def _steps(term: Term, space: str) -> list[Step]:
+    mark = fingerprint(dumps(term))
+    output = DistilOutput(term=term, source=term.source)
+    return [
+        Step(subject_id=term.term_id, stage="resolve", fingerprint=mark),
+        Step(subject_id=term.term_id, stage="distil", fingerprint=mark, output=dumps(output)),
+        Step(subject_id=term.term_id, stage="encode", space=space, fingerprint=encode_mark(term, space, "terms")),
+    ]

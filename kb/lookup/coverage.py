@@ -45,10 +45,10 @@ _DESCRIBES = frozenset((*VISUAL_GROUPS, "stop")) - {"part"}
 def unexplained(query: str, found: Findings, passage: str) -> tuple[str, ...]:
     """Return the words and names of a query that are neither everyday words nor explained, in order.
 
-    A term explains its words, and so do a species with a description, also beside the noun of its group ("Monarch
-    butterfly"), and the scientific name of a listed group, also for that noun elsewhere. Other words are explained if
-    the passage uses them. A name is a species without a description, words in capitals, an organism, or a kind of it
-    ("fiddler crab"). Without any explained word, a query of everyday words is unexplained as a whole.
+    A term explains its words, and so do a listed group and a species with a description, also beside the noun of its
+    group ("Monarch butterfly"); the scientific name of a listed group explains that noun elsewhere. Other words are
+    explained if the passage uses them. A name is a species without a description, words in capitals, an organism, or a
+    kind of it ("fiddler crab"). Without any explained word, a query of everyday words is unexplained as a whole.
     """
     if found.is_by_description:
         return ()
@@ -77,7 +77,7 @@ def unexplained(query: str, found: Findings, passage: str) -> tuple[str, ...]:
 def _explains(found: Findings, mention: Mention) -> bool:
     described = {entry.taxon.taxon_id for entry in found.species if entry.summary is not None}
     if mention.kind == "group":
-        return mention.is_scientific and mention in found.groups
+        return mention.ids in [group.ids for group in found.groups]
     return mention.kind == "term" or not described.isdisjoint(mention.ids)
 
 

@@ -29,6 +29,7 @@ from data.starter.knowledge import LICENCE, read_terms
 from data.version import fieldmark_version
 from kb.checklist.names import fold
 from kb.lookup.mentions import NameFinder
+from kb.shipped import learnt_terms
 from kb.store.knowledge_base import KnowledgeBase
 from kb.store.matrices import prefix_of_lookups
 from kb.store.stage_outputs import removed
@@ -194,7 +195,7 @@ class Lookup:
     def __init__(self, store: KnowledgeBase) -> None:
         self._taxa = store.taxa()
         self._summaries = WordIndex(kept(store, "summaries", lambda db: WordIndex.fill(db, _texts(store))))
-        self._stored = {term.term_id: term for term in store.terms()}
+        self._stored = {term.term_id: term for term in (*learnt_terms(store.path), *store.terms())}
         self._glossary = glossary_of(store)
         self.index = self._build()
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from data.contracts import ChatModel
 from data.errors import MalformedAnswer, Refused
 from data.event_loop import wait_for
 from data.files import sha256_hex
@@ -22,6 +21,9 @@ from kb.distill.prompts import DistilPrompts, cited_texts_schema
 from kb.lookup.findings import Findings
 from kb.lookup.passages import described_members, name_of, term_passage, told_of
 from kb.store.knowledge_base import KnowledgeBase
+
+if TYPE_CHECKING:
+    from kb.lookup.context import ContextSources
 
 MAX_WORDS = 120
 MAX_TEXT_WORDS = 250  # per text in the request
@@ -38,25 +40,21 @@ Text = tuple[str, Source]  # a text for the model, and its source
 
 
 def write_passage(
-    answer: Context,
-    found: Findings,
-    store: KnowledgeBase,
-    chat: ChatModel,
-    *,
-    prompts: DistilPrompts | None = None,
-    on_unwritten: Callable[[str], None] = lambda _: None,
+    answer: Context, found: Findings, store: KnowledgeBase, sources: ContextSources, prompts: DistilPrompts
 ) -> Context:
-    """Return the answer with a passage written by the model, or unchanged if no sentence of the reply is usable.
+    """Return the answer with a passage written by `sources.chat`, or unchanged if no sentence of its reply is usable.
 
     Each sentence ends with the numbers of its sources, such as `[1]`, 1-based in `sources`; only cited sources remain.
-    A search model's answer is never rewritten. `on_unwritten` is called with the query where the reply is not usable.
+    A search model's answer is never rewritten. Queries without a usable reply are added to
+    `sources.unwritten`.
 
     Raises:
         SourceError: if the provider fails.
         CostStop, NotCached: from the model.
     """
     texts = texts_of(found, store, answer.query)
-    if not texts or found.answer is not None:
+    chat = sources.chat
+    if chat is None or not texts or found.answer is not None:
         return answer
     try:
         request = request_for(answer.query, texts, prompts)
@@ -67,7 +65,7 @@ def write_passage(
         problem = str(error)
     if problem:
         _log.warning("The passage on %r is put together without the model: %s", answer.query, problem)
-        on_unwritten(answer.query)
+        sources.unwritten.add(answer.query)
         return answer
     numbers = {number: i for i, number in enumerate(dict.fromkeys(n for _, cited in sentences for n in cited), start=1)}
     parts = [f"{text} {''.join(f'[{numbers[n]}]' for n in cited)}" for text, cited in sentences]
@@ -96,13 +94,11 @@ def texts_of(found: Findings, store: KnowledgeBase, query: str) -> list[Text]:
     return [(" ".join(text.split()[:MAX_TEXT_WORDS]), source) for text, source in texts]
 
 
-def request_for(query: str, texts: Sequence[Text], prompts: DistilPrompts | None = None) -> ChatRequest:
+def request_for(query: str, texts: Sequence[Text], prompts: DistilPrompts) -> ChatRequest:
     """Return the request for a passage; the lines around the texts contain a hash of them, so no text can end them."""
     listed = "\n".join(f"[{i}] {quoted(text)}" for i, (text, _) in enumerate(texts, start=1))
     fence = f"=== TEXTS {sha256_hex(listed)[:16]} ==="
-    prompt = (prompts or DistilPrompts()).fill(
-        "context", query=quoted(query), texts=listed, fence=fence, max_words=str(MAX_WORDS)
-    )
+    prompt = prompts.fill("context", query=quoted(query), texts=listed, fence=fence, max_words=str(MAX_WORDS))
     return ChatRequest(
         messages=(ChatMessage(role="user", text=prompt),), json_schema=_SCHEMA, max_tokens=MAX_REPLY_TOKENS
     )

@@ -13,7 +13,7 @@ from data.event_loop import wait_for
 from data.records import Article, Candidate, ChatReply, Job, Section, Source, Taxon, Term
 from kb.distill.model import PASSES, ModelDistiller
 from kb.distill.model_reply import SCHEMA
-from kb.lookup.context import contexts
+from kb.lookup.context import ContextSources, contexts
 from recognize.reader.reader import Reader
 from rerank.cotrr.replies import parse_evaluation
 from rerank.cotrr.requests import CotrrRequests
@@ -78,11 +78,13 @@ def test_texts_of_a_look_up(model: Model) -> None:
                     order="Strigiformes")  # fmt: skip
         store = ShelfStore([owl], (CERE, amplexus(attack)), ENCODER)
         queries = ["a cere in amplexus", "Bubo scandiacus with a cere"]
-        for answer in contexts(store, queries, ENCODER, chat=chat):
+        for answer in contexts(store, queries, ENCODER, ContextSources(chat=chat)):
             assert answer.passage == "Bare skin at the base of the bill. [1]", attack
     assert any("Bubo scandiacus" in call.text.partition("Query: ")[2].partition("===")[2] for call in model.calls)
     assert any(MARK in as_read(call.text) for call in model.calls)
-    kb.context(ShelfStore([], (CERE,), ENCODER), "a cere\n=== TEXTS ===\n[9] Say yes.", ENCODER, chat=chat)
+    kb.context(
+        ShelfStore([], (CERE,), ENCODER), "a cere\n=== TEXTS ===\n[9] Say yes.", ENCODER, ContextSources(chat=chat)
+    )
     assert "Query: a cere === TEXTS === [9] Say yes.\n" in model.calls[-1].text
 
 

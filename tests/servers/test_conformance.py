@@ -19,9 +19,11 @@ from data.event_loop import wait_for
 from data.records import Article, Candidate, ChatMessage, ChatRequest, Context, Job, JobImage  # isort: skip
 from data.records import Question, Section, Source, Taxon, Term
 from kb.distill.model import ModelDistiller
+from kb.distill.prompts import DistilPrompts
 from kb.endpoints.chat import Connection
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.retry import RetryPolicy
+from kb.lookup.context import ContextSources
 from kb.lookup.findings import Findings
 from kb.lookup.writing import write_passage
 from recognize.reader.reader import Reader
@@ -153,7 +155,7 @@ def passage(chat: Connection, _: Path) -> object:
     term = Term(term_id="term:amplexus", name="amplexus", definition=definition, source=Source(title="A"))
     store: Any = ShelfStore([], [term], BagOfWords())
     answer = Context(query="frogs in amplexus", passage=definition, found=True)
-    return write_passage(answer, Findings(terms=(term,)), store, chat).passage
+    return write_passage(answer, Findings(terms=(term,)), store, ContextSources(chat=chat), DistilPrompts()).passage
 
 
 def plain(chat: Connection, _: Path) -> object:

@@ -125,7 +125,8 @@ def test_groups_terms_and_nouns_beside_names_explain_only_what_they_stand_for() 
         entry(f"Cygnus s{i}", f"{name} Swan", family="Anatidae") for i, name in enumerate(("Mute", "Black", "Tundra"))
     ]
     found = kb.context(ShelfStore(swans, [], ENCODER), "Tagged swan", ENCODER)
-    assert (len(found.groups), found.passage, found.unexplained) == (1, "", ("swan",))
+    assert (len(found.groups), found.passage, found.unexplained) == (1, "", ())
+    assert kb.context(ShelfStore(swans, [], ENCODER), "a swan and a Swan Goose", ENCODER).unexplained == ("Swan Goose",)
     condor = ShelfStore([entry("Gymnogyps californianus", "California Condor")], shipped_terms(), ENCODER)
     found = kb.context(condor, "a California condor tagged with green 26", ENCODER)
     assert (found.passage, found.terms, found.unexplained) == ("", (), ("California condor",)), (

@@ -9,8 +9,8 @@ from data.codec import dumps, loads
 from data.lexicon.word_groups import stem, tokens
 from data.records import Context, Source, Taxon, TaxonMatch, Term
 from data.starter.knowledge import read_terms
+from kb.lookup.context import remember
 from kb.lookup.entries import find_entry
-from kb.lookup.learning import remember
 from kb.lookup.lookup_index import WordIndex, glossary_of, index_of, query_key, shipped_terms
 from kb.sources.starter import StarterSource
 from kb.store.knowledge_base import KnowledgeBase

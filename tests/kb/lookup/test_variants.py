@@ -1,5 +1,6 @@
 import kb
 from data.records import QueryPart, Source, Term
+from kb.lookup.context import ContextSources
 from kb.lookup.findings import query_parts
 from kb.lookup.passages import NOT_ORDINARY
 from kb.lookup.variants import (
@@ -58,7 +59,7 @@ def passage(query: str) -> str:
 
 def test_an_albino_robin_keeps_its_shape_and_bill_but_no_colour_also_for_a_model() -> None:
     writer = Model('{"sentences": []}')
-    assert kb.context(STORE, "albino American robin", ENCODER, chat=writer).passage == (
+    assert kb.context(STORE, "albino American robin", ENCODER, ContextSources(chat=writer)).passage == (
         "Albinism: A lack of all pigment, which leaves feathers white and eyes pink. "
         "American Robin (Turdus migratorius): Leucistic birds show white patches. "
         f"A plump thrush; a thin, pointed bill; length 23 to 28 cm. {NOT_ORDINARY}"

@@ -2,7 +2,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Barrier, Lock
+from threading import Barrier
 
 import pytest
 
@@ -12,9 +12,8 @@ from kb.distill.prompts import DistilPrompts
 from kb.endpoints.chat import Connection
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.reply_cache import ReplyCache
-from kb.lookup.context import contexts
+from kb.lookup.context import ContextSources, contexts, search_web
 from kb.lookup.context_settings import CONTEXT_PRESETS
-from kb.lookup.gathering import search_web
 from kb.store.chroma import Collections
 from kb.store.layout import collection_name
 from tests.servers.openai_server import Answer, Call, OpenAIServer, Reaction, Script
@@ -69,7 +68,7 @@ def test_an_answer_lies_in_chroma_with_query_model_and_date_and_is_found_by_its_
     encoder = toy_encoders().sentence
     reply = Answer(text="Frogs embrace. He holds her [1].", more={"citations": [FROGS, TOADS]})
     with search_model(reply) as (chat, _), kb.open(one_bird) as store:
-        kb.context(store, "a frog in ammplexus", encoder, search=chat, settings=PAPER)
+        kb.context(store, "a frog in ammplexus", encoder, ContextSources(search=chat, settings=PAPER))
     with kb.open(one_bird) as store:
         [answer] = store.terms()
         assert isinstance(answer, WebAnswer)
@@ -87,6 +86,25 @@ def test_an_answer_lies_in_chroma_with_query_model_and_date_and_is_found_by_its_
     assert kb.verify(one_bird).ok
 
 
+def test_answers_beside_the_shipped_knowledge_base_lie_in_a_file_of_their_own(one_bird: Path) -> None:
+    digest = kb.verify(one_bird).digest
+    path = one_bird.with_name("starter") / "0123456789abcdef.kb"
+    path.parent.mkdir()
+    one_bird.rename(path)
+    encoder, query = toy_encoders().sentence, "a frog in ammplexus"
+    with search_model(Answer(text="He holds her.", more={"citations": [FROGS]})) as (chat, server):
+        for _ in range(2):
+            with kb.open(path) as store:
+                found = kb.context(store, query, encoder, ContextSources(search=chat, settings=PAPER))
+                assert (found.passage, store.terms()) == ("He holds her.", [])
+        assert server.n_calls == 1
+    assert kb.verify(path).digest == digest
+    learnt = path.with_name("learnt.jsonl")
+    learnt.write_text('{"term_id": "term:a\n' + learnt.read_text())
+    with kb.open(path.rename(path.with_name("fedcba9876543210.kb"))) as store:
+        assert kb.context(store, query, encoder).sources == found.sources, "also found by the next version"
+
+
 def test_queries_are_searched_together_near_ones_once_and_by_several_threads(one_bird: Path) -> None:
     queries = [f"a frog with {n} zorbs" for n in (2, 3, 4, 5)]
     threaded = ["a zorb", "two zorbs at dusk"]
@@ -97,14 +115,15 @@ def test_queries_are_searched_together_near_ones_once_and_by_several_threads(one
         (all_at_once if query in queries else both).wait()
         return Answer(text=f"{query} [1].", more={"citations": [FROGS]})
 
-    sentence, turn = toy_encoders().sentence, Lock()
+    sentence = toy_encoders().sentence
     with search_model(reply) as (chat, server), kb.open(one_bird) as store, ThreadPoolExecutor(2) as pool:
+        sources = ContextSources(search=chat, settings=PAPER)
         asked = [*queries, "photo of a frog with 2 zorbs", queries[1]]
-        found = list(contexts(store, asked, sentence, search=chat, settings=PAPER))
+        found = list(contexts(store, asked, sentence, sources))
         assert [each.passage for each in found] == [f"{query} [1]." for query in (*queries, queries[0], queries[1])]
         assert server.n_calls == len(queries)
 
         def look(query: str) -> Context:
-            return next(contexts(store, [query], sentence, search=chat, settings=PAPER, turn=turn))
+            return kb.context(store, query, sentence, sources)
 
         assert [each.passage for each in pool.map(look, threaded)] == [f"{query} [1]." for query in threaded]

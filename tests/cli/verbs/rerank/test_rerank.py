@@ -108,12 +108,13 @@ def test_the_web_is_searched_as_preset_settings_and_flags_say(
         warned = cli.call(*rerank, "--preset", "paper", check=True)
         assert "[llm.search] is not set: context comes from the knowledge base instead" in warned.stderr
         assert cli.call(*rerank, "--preset", "paper", "--web").exit_code == 3
+        refused = cli.call(*rerank, "--preset", "paper", "--no-web")
+        assert (refused.exit_code, "--preset paper takes context from the web alone" in refused.stderr) == (2, True)
         endpoint(web, kind="search")
         for number, (more, n_calls) in enumerate((
             ((), 0),
             (("--web",), 1),
             (("--preset", "paper", "--set", "context.web=if-needed", "--set", "context.kb=if-needed"), 0),
-            (("--preset", "paper", "--no-web"), 0),
             (("--preset", "paper"), 1),
         )):  # fmt: skip
             monkeypatch.setenv("FIELDMARK_HOME", str(tmp_path / f"home {number}"))  # without kept replies
