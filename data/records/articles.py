@@ -24,6 +24,8 @@ class Figure:
     file: str
     caption: str = ""
     role: Literal["lead", "gallery", "body"] = "body"
+    section: str = ""
+    """Headings above it, from the chapter down."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

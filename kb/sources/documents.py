@@ -20,7 +20,7 @@ from bs4.dammit import EncodingDetector
 from data.errors import BadInput, MissingDependency
 from data.files import sha256_hex
 from kb.sources.licences import stated_licence
-from kb.sources.plain_text import soup_of, title_of, visible
+from kb.sources.plain_text import remove_hidden, soup_of, title_of, visible
 
 MAX_HTML_BYTES = 5_000_000  # trafilatura takes two seconds a megabyte
 MAX_CHARACTERS = 1_000_000
@@ -33,6 +33,7 @@ _HTML = re.compile(rb"^\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+h
 _LOGIN = re.compile(r"\b(?:log|sign)[ -]?in\b|\bsubscribe", re.IGNORECASE)
 _SCRIPT = re.compile(r"\bjavascript\b", re.IGNORECASE)
 _LANGUAGE = re.compile(r"^[a-z]{2,3}\b")
+_LABELLED = re.compile(r"([A-Z][A-Za-z]+(?: [a-z]+){0,2}): (?=[A-Z].{20,}[.!?]$)")
 _AS_HEADING = re.compile(r"^[#\s]+")
 _HYPHEN_AT_END = re.compile(r"(?<=[a-z])-\n(?=[a-z])")
 
@@ -97,10 +98,11 @@ def _is_text(kind: str) -> bool:
 def _read_html(html: str) -> Document:
     trafilatura = required("trafilatura")
     soup = soup_of(html, "lxml")
+    remove_hidden(soup)
     # Precision: recall keeps cookie banners and menus of short pages.
     extract = partial(
         trafilatura.bare_extraction,
-        html,
+        str(soup),
         favor_precision=True,
         include_comments=False,
         include_images=False,
@@ -134,18 +136,43 @@ def _text_of(found: Any) -> str:  # noqa: ANN401  # a document of trafilatura
 def _blocks(body: Any) -> Iterator[tuple[int, str]]:  # noqa: ANN401  # an element of lxml
     """Yield level and text of the headings, paragraphs, list items and table rows of an extracted page."""
     for element in body.iter("head", "p", "item", "quote", "code", "row"):
-        if element.tag == "row":
+        if next(element.iterancestors("row"), None) is not None:
+            continue
+        if element.tag == "row" and next(element.iter("lb", "p", "list", "head"), None) is not None:
+            yield from _laid_out(element)
+        elif element.tag == "row":
             cells = [" ".join(" ".join(cell.itertext()).split()) for cell in element.iter("cell")]
             if row := ": ".join(filter(None, (cells[0] if cells else "", ", ".join(filter(None, cells[1:]))))):
                 yield 0, row if row.endswith((".", "!", "?")) else f"{row}."
-        elif next(element.iterancestors("row"), None) is not None:
-            continue
         elif element.tag == "head":
             level = str(element.get("rend") or "h2").removeprefix("h")
             if level != "1":
                 yield int(level) if level.isdecimal() else 2, " ".join(element.itertext())
         elif not any(child.tag in ("p", "item") for child in element.iterdescendants()):
             yield 0, " ".join(element.itertext())
+
+
+def _laid_out(row: Any) -> Iterator[tuple[int, str]]:  # noqa: ANN401  # an element of lxml
+    """Yield the headings and paragraphs of a table row that lays out a page: "Description: It is ..." has both."""
+    before = ""
+    for line in [*"".join(_with_breaks(row)).split("\n"), "X"]:
+        text = " ".join(line.split())
+        if before and text[:1].islower():  # a sentence that is broken
+            before = f"{before} {text}"
+        elif text:
+            if match := _LABELLED.match(before):
+                yield 2, match[1]
+            yield 0, before[match.end() :] if match else before
+            before = text
+
+
+def _with_breaks(element: Any) -> Iterator[str]:  # noqa: ANN401  # an element of lxml
+    end = "\n" if element.tag in ("lb", "p", "item", "head", "cell") else ""
+    yield end + (element.text or "")
+    for child in element:
+        yield from _with_breaks(child)
+        yield child.tail or ""
+    yield end
 
 
 def _why_empty(soup: BeautifulSoup) -> str:

@@ -127,22 +127,35 @@ _CC_URL = re.compile(
     re.I,
 )
 _CC_NAME = re.compile(
-    r"^(?:cc|creative commons)[\s-]*(by(?:[\s-]*(?:nc|sa|nd))*)[\s-]*(\d(?:\.\d)?(?:[,-]\d\.\d)*)?", re.IGNORECASE
+    r"^(?:bild-)?(?:cc|creative commons)[\s-]*((?:by|sa\b)(?:[\s-]*(?:nc|sa|nd))*)[\s-]*(\d(?:\.\d)?(?:[,-]\d\.\d)*)?",
+    re.IGNORECASE,
 )
-_CC_WORDS = re.compile(r"creative commons.*?attribution", re.IGNORECASE | re.DOTALL)
+_CC_WORDS = re.compile(
+    r"creative commons.*?(?:attribution|namensnennung|reconocimiento|atribuci[oó]n)", re.I | re.DOTALL
+)
 _CC_ZERO = re.compile(r"\bcc[\s-]*(?:0|zero)\b|\bcreative commons zero\b", re.IGNORECASE)
+# Names of free licences on wikis, as Wikimedia Commons accepts them ("Commons:Licensing" and the licence templates of
+# Commons and of the German and French Wikipedia). The tables of SPDX and of license-expression have CeCILL, Etalab and
+# CC-SA, but none of the others, nor the names in other languages.
 _PUBLIC_DOMAIN = re.compile(
-    r"\bpublic domain\b|^pd(?:[\s-]|$)|\bno restrictions\b|\bcopyrighted free use\b|\bcc[\s-]*pd", re.IGNORECASE
+    r"\bpublic domain\b|^pd(?:[\s-]|$)|\bno (?:known copyright )?restrictions\b|\bcopyrighted free use\b|\bcc[\s-]*pd"
+    r"|^gemeinfrei|^bild-(?:pd|frei)\b|^domaine public|^dominio p[uú]blico|^dom[ií]nio p[uú]blico"
+    r"|^pubblico dominio|^publiek domein|^domena publiczna|^общественное достояние|^パブリックドメイン|^公有领域",
+    re.IGNORECASE,
 )
 _OTHER_FREE = re.compile(
-    r"\b(?:gfdl|gnu free documentation|free art licen[cs]e|fal\b|l?gpl|mit\b|bsd\b|apache|ogl\b|mpl\b|expat|odc-by"
-    r"|open government licen[cs]e|attribution(?: only)?$|attribution only licen[cs]e|kogl type ?1|dl-de|etalab"
-    r"|data licen[cs]e germany)",
+    r"\b(?:gfdl|gnu free documentation|gnu-fdl|free art licen[cs]e|licence art libre|lizenz freie kunst|fal\b|[al]?gpl"
+    r"|mit\b|bsd\b|apache|ogl\b|mpl\b|expat|odc-by|odbl|cecill|unlicense|wtfpl|open government licen[cs]e|nlod\b"
+    r"|iodl[\s-]?2|attribution(?: only)?$|attribution only licen[cs]e|kogl[\s-]*type[\s-]?1|dl-de|etalab"
+    r"|licence ouverte|godl(?:-india)?\b|government open data licen[cs]e|data licen[cs]e germany"
+    r"|datenlizenz deutschland)",
     re.IGNORECASE,
 )
 _NOT_FREE = re.compile(
-    r"\bnc\b|non-?commercial|\bnd\b|no-?deriv|fair[ -]use|all rights reserved|non-?free|copyrighted(?! free)"
-    r"|permission",
+    r"\bnc\b|non-?commercial|\bnd\b|no-?deriv|fair[ -]use|all rights reserved|non-?free|copyrighted(?! free)|permission"
+    r"|\bnot\b.{0,20}\b(?:public domain|free)\b|\bnicht|utilisation commerciale|non commerciale"
+    r"|n[oã]o? comercial|niet-commercieel|keine bearbeitung|(?:pas de|sans) modification|sin (?:obra )?deriva"
+    r"|sem deriva|non opere derivate|geen afgeleide",
     re.IGNORECASE,
 )
 
@@ -151,8 +164,8 @@ def licence_freedom(name: str, url: str = "", *, is_marked_unfree: bool = False)
     """Return whether a licence is free; unknown texts are "unknown", and restrictions always mean "not free"."""
     if is_marked_unfree or _NOT_FREE.search(name):
         return "not free"
-    match = _CC_URL.search(url)
-    if match and match[1] and {"nc", "nd"} & set(re.split(r"[-+]", match[1].lower())):
+    match, named = _CC_URL.search(url), _CC_NAME.search(name.strip())
+    if re.search("n[cd]", f"{match[1] if match else ''} {named[1] if named else ''}", re.IGNORECASE):
         return "not free"
     free_names = (_CC_NAME, _CC_ZERO, _PUBLIC_DOMAIN, _OTHER_FREE, _CC_WORDS)
     if any(pattern.search(name.strip()) for pattern in free_names) or (match and not name.strip()):

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from data.records import Section
 
 if TYPE_CHECKING:
-    from bs4 import BeautifulSoup
+    from bs4 import BeautifulSoup, Tag
 
 _HEADING = re.compile(r"^(#{1,6})\s+(.+?)\s*#*$")
 _PLAIN_HEADING = re.compile(r"^([A-Z][\w ,&-]{2,50}):$")
@@ -109,3 +110,43 @@ def soup_of(html: str, parser: str = "html.parser") -> BeautifulSoup:
     from bs4 import BeautifulSoup
 
     return BeautifulSoup(html if "<" in html else f"{html}\n", parser)
+
+
+_HIDING = re.compile(
+    r"(?:^|;)(?:display:none|visibility:(?:hidden|collapse)|content-visibility:hidden|opacity:0*\.?0*(?:%|!|;|$)"
+    r"|font(?:-size)?:0[a-z%.]*(?:!|;|/|$)|(?:left|right|top|bottom|text-indent|margin-(?:left|top)):-(?:\d{4,}|999)"
+    r"|clip:rect\((?:0|1px)|clip-path:inset\((?:50|100)%|transform:scale\(0\))"
+)
+_NO_SIZE = re.compile(r"(?:^|;)(?:max-)?(?:width|height):[01](?:px|em|%)?(?:!|;|$)")
+_HIDDEN_CLASSES = (
+    ".sortkey, .nodisplay, .geo-nondefault, .geo-multi-punct, .sr-only, .visually-hidden, .visuallyhidden, "
+    ".screen-reader-text"
+)
+_RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
+_AT_RULE = re.compile(r"@[^{;]*(?:;|\{(?:[^{}]*\{[^{}]*\})*[^{}]*\})")
+_SIMPLE = re.compile(r"[\w\s.#>*-]+")
+
+
+def remove_hidden(root: Tag) -> None:
+    """Remove what a reader does not see: by attributes, styles, usual classes and the page's own simple style rules.
+
+    Panels of tabs stay, since a click shows them. Rules of `@media` and for other states do not count.
+    """
+    hidden = root.select(_HIDDEN_CLASSES) + root.find_all(hidden=True)
+    hidden += (tag for tag in root.find_all(style=True) if _hides(str(tag.get("style"))))
+    for style in root.find_all("style"):
+        rules = _AT_RULE.sub(" ", re.sub(r"/\*.*?\*/", " ", style.get_text(), flags=re.DOTALL))
+        for selectors, declared in _RULE.findall(rules):
+            for selector in selectors.split(",") if _hides(declared) else ():
+                with suppress(Exception):  # a selector that soupsieve does not know hides nothing
+                    hidden += root.select(selector.strip()) if _SIMPLE.fullmatch(selector.strip()) else ()
+    for tag in hidden:
+        is_shown = tag.decomposed or tag.name in ("html", "body") or "tabpanel" in tag.get_attribute_list("role")
+        if not is_shown:  # a page may hide its body until its script has run
+            tag.decompose()
+
+
+def _hides(style: str) -> bool:
+    """Return whether declarations of CSS, in any case and spacing, hide their element."""
+    plain = re.sub(r"\s+", "", style).lower()
+    return _HIDING.search(plain) is not None or ("overflow:hidden" in plain and _NO_SIZE.search(plain) is not None)

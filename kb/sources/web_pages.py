@@ -60,7 +60,7 @@ class WebSource(ArticleSource):
     """Pages of the web, and local files."""
 
     name = "web pages"
-    parser = "web-text/1"
+    parser = "web-text/2"
     is_one_place = False
 
     def __init__(self, client: PageClient) -> None:

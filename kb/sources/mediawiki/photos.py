@@ -17,7 +17,7 @@ from data.records import Anchor, AnchorImage, Article, Failure, Figure, LeftOut
 from kb import reasons
 from kb.sources.article_source import MAX_PIXELS, SMALLEST_SIDE_PX, AnchorBatch
 from kb.sources.licences import licence_freedom, short_licence
-from kb.sources.mediawiki.article_parser import is_map_or_icon, is_photo
+from kb.sources.mediawiki.figures import Pictures, pictures_of
 from kb.sources.mediawiki.wiki_client import (
     MAX_PHOTO_BYTES,
     TITLES_PER_REQUEST,
@@ -30,10 +30,9 @@ from kb.sources.mediawiki.wiki_client import (
     wiki_workers,
 )
 from kb.sources.mediawiki.wiki_pages import WikiPages, is_title
-from kb.sources.plain_text import soup_of
+from kb.sources.plain_text import remove_hidden, soup_of
 
 MOST_DAMAGED = 4  # tries for an image that arrives damaged in different ways
-FIGURES_PER_ARTICLE = 20  # limits look-ups for pages with hundreds of images
 PHOTO_TYPES = frozenset({"image/jpeg", "image/png", "image/webp", "image/gif", "image/tiff"})
 
 
@@ -78,8 +77,9 @@ def _plain(value: str) -> str:
     if "<" not in value and "&" not in value:
         return " ".join(value.split())
     soup = soup_of(value)
-    for hidden in soup.select('[style*="display:none"], [style*="display: none"], script, style'):
-        hidden.decompose()
+    remove_hidden(soup)
+    for tag in soup.select("script, style"):
+        tag.decompose()
     return " ".join(soup.get_text(" ").split())[:300]
 
 
@@ -111,17 +111,18 @@ class PhotoFinder:
             MissingContact: for photos on a Wikimedia host without a contact.
         """
         with wiki_workers("photos") as pool:
-            shown = [(key, article.figures[:FIGURES_PER_ARTICLE], article) for key, article in articles]
-            for group in grouped_by_size(shown, lambda each: len(each[1]), TITLES_PER_REQUEST):
-                titles = list(dict.fromkeys(f.file for _, figures, _ in group for f in figures if is_title(f.file)))
+            shown = [(key, pictures_of(article), article) for key, article in articles]
+            for group in grouped_by_size(shown, lambda each: len(each[1].usable), TITLES_PER_REQUEST):
+                files = dict.fromkeys(figure.file for _, pictures, _ in group for figure in pictures.usable)
+                titles = list(filter(is_title, files))
                 try:
                     found = self._describe(titles)
                 except SourceError as error:
                     yield from ((key, _failure(key, article, error)) for key, _, article in group)
                     continue
                 running = [
-                    (key, article, pool.submit(self._take, key, figures, found, limit))
-                    for key, figures, article in group
+                    (key, article, pool.submit(self._take, key, pictures, found, limit))
+                    for key, pictures, article in group
                 ]
                 for key, article, future in running:
                     try:
@@ -166,13 +167,16 @@ class PhotoFinder:
                     found[file] = by_title[title]
         return found
 
-    def _take(self, key: str, figures: Sequence[Figure], found: dict[str, FileInfo], limit: int) -> AnchorBatch:
+    def _take(self, key: str, pictures: Pictures, found: dict[str, FileInfo], limit: int) -> AnchorBatch:
         images: list[AnchorImage] = []
         skipped: list[LeftOut] = []
         versions: dict[str, str] = {}
-        for figure in figures:
+        for figure in pictures.usable:
             if len(images) >= limit:
                 break
+            if images and figure in pictures.drawings:
+                skipped.append(LeftOut(name=figure.file, reason=reasons.DRAWING))
+                continue
             info = found.get(figure.file, _NO_FILE)
             versions[figure.file] = info.version
             try:
@@ -182,6 +186,8 @@ class PhotoFinder:
                 images.append(image)
             except _Skipped as skip:
                 skipped.append(LeftOut(name=figure.file, reason=skip.reason, detail=skip.detail))
+        if len(images) < limit:
+            skipped += pictures.others
         if not images and not self._has_seen_a_picture:
             # A captive portal, an error page or a ban answers every image request: nothing is known of these photos.
             for item in skipped:
@@ -236,10 +242,6 @@ class PhotoFinder:
 
     def _credited(self, key: str, figure: Figure, info: FileInfo) -> Anchor:
         """Return the anchor of a free photo with its credit, still without the hash of its image."""
-        if not is_photo(figure.file):
-            raise _Skipped(reasons.NOT_A_PHOTO)
-        if is_map_or_icon(figure.file, figure.caption):
-            raise _Skipped(reasons.MAP_OR_SIGN)
         if not info.url:
             raise _Skipped(reasons.NO_FILE)
         if info.media_type not in PHOTO_TYPES:

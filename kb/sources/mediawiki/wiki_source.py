@@ -113,7 +113,7 @@ class WikipediaSource(ArticleSource):
         name_languages: languages in which the titles of the same article are taken as names, where the wiki links it.
     """
 
-    parser = "mediawiki-html/1"  # raise the number when `parse` changes its result
+    parser = "mediawiki-html/2"  # raise the number when `parse` changes its result
 
     def __init__(
         self,
@@ -154,8 +154,8 @@ class WikipediaSource(ArticleSource):
 
     @property
     def photo_rules(self) -> str:
-        """Width of photos, and whether non-free ones are taken."""
-        return f"{self._photos.thumbnail_px}px" + (", any licence" if self._photos.allows_any_licence else "")
+        """Width of photos, whether non-free ones are taken, and the version of the choice."""
+        return f"{self._photos.thumbnail_px}px, choice 2" + (", any licence" if self._photos.allows_any_licence else "")
 
     @property
     def n_requests(self) -> int:

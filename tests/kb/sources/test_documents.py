@@ -70,6 +70,13 @@ def test_a_page_of_one_table_is_read_by_rows() -> None:
     assert first.version == other_menu.version != other_text.version
 
 
+def test_layout_by_a_table_keeps_words_and_paragraphs_apart_and_hidden_text_out() -> None:
+    cell = f"<b>MALLARD</b> Anas platyrhynchos<br><br><b>Description:</b> {LOOKS}<br>{HEN} It is<br>large.<br><br>"
+    hidden = "<p style='DISPLAY: none'>The robin has a violet crown and orange legs in winter.</p>"
+    read = read_document(f"<table><tr><td>{hidden}</td><td>{cell}</td></tr></table>".encode(), kind="text/html")
+    assert read.text == f"MALLARD Anas platyrhynchos\n\n## Description\n\n{LOOKS}\n\n{HEN} It is large."
+
+
 def test_a_file_is_read_by_its_ending() -> None:
     for name, content in (
         ("a.html", page().encode()),
@@ -93,12 +100,18 @@ NAMES = {
     "free": (
         "CC-BY-SA-3.0", "cc by-sa 2.5", "CC BY 3.0 de", "CC-Zero", "CC0 1.0", "Public domain", "PD-USGov", "GFDL 1.2",
         "Copyrighted free use", "FAL", "No restrictions", "Attribution", "Open Government Licence v3.0",
+        "CC SA 1.0", "GODL-India", "Gemeinfrei", "Bild-PD-alt", "No known copyright restrictions",
+        "Licence Ouverte 2.0",
+        "CeCILL", "Domaine public", "Dominio público", "Bild-CC-by-sa/3.0", "Kogl Type 1", "CC BY-SA 2.5-2.0-1.0",
+        "Copyrighted free use provided that", "AGPL", "Lizenz Freie Kunst", "Datenlizenz Deutschland Zero",
     ),
     "not free": (
         "CC BY-NC 2.0", "CC BY-NC-SA 4.0", "CC BY-ND 4.0", "cc-by-nc-nd-3.0", "Fair use", "All rights reserved",
         "Creative Commons Attribution-NonCommercial 4.0", "Non-free logo", "Copyrighted", "used with permission",
+        "CC-BYNC", "Creative Commons Attribution - Pas d'Utilisation Commerciale", "Not in the public domain",
+        "Creative Commons Namensnennung - Nicht kommerziell", "Nicht gemeinfrei", "Bild-CC-by-nc/2.0",
     ),
-    "unknown": ("", "unknown", "See below", "Flickr", "my photo"),
+    "unknown": ("", "unknown", "See below", "Flickr", "my photo", "Bild-LogoSH", "Kogl Type 2", "CC Sampling Plus 1.0"),
 }  # fmt: skip
 BY = "https://creativecommons.org/licenses/by/4.0/"
 NC = "https://creativecommons.org/licenses/by-nc/4.0/"

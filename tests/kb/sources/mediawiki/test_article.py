@@ -88,9 +88,9 @@ def test_text_sections_taxobox_and_figures_are_read() -> None:
     assert box.rows["Binomial name"] == "Rubor vadens (Jones, 1850)"
     assert article.figures == (
         Figure(file="Red wader (male).jpg", caption="Male in breeding plumage", role="lead"),
-        Figure(file="Red wader flying.jpg", caption="In flight", role="gallery"),
+        Figure(file="Red wader flying.jpg", caption="In flight", role="gallery", section="Gallery"),
         Figure(file="Rubor vadens map.png", caption="Range of the red wader", role="body"),
-        Figure(file="Red wader bill.jpg", caption="The bill", role="body"),
+        Figure(file="Red wader bill.jpg", caption="The bill", section="Description"),
     )
 
 
@@ -102,7 +102,7 @@ def test_a_page_without_a_taxobox_has_its_first_photo_as_lead() -> None:
     )
     assert article.infobox is None
     assert article.figures == (
-        Figure(file="Vogel.jpg", caption="Ein Vogel", role="lead"), Figure(file="Range map.png", role="body"),
+        Figure(file="Vogel.jpg", caption="Ein Vogel", role="lead", section="Looks"), Figure(file="Range map.png", role="body"),
     )  # fmt: skip
 
 
@@ -127,6 +127,36 @@ def test_disambiguation_pages_are_recognised_by_any_mark() -> None:
     assert [case for case in marked if not parsed(case[0], **case[1]).is_disambiguation] == []
     assert not parsed("<p>Robins</p>", categories=["Birds"]).is_disambiguation
     assert not parsed(PAGE, categories=["All disambiguation pages"]).is_disambiguation
+
+
+HIDDEN = (
+    'style="display : none;"', 'STYLE="DISPLAY:NONE"', 'style="display:none !important"', "style='visibility: hidden'",
+    'style="position:absolute;left:-9999px"', 'style="text-indent:-10000px"', 'style="font-size:0"', "hidden",
+    'style="font-size: 0px; color: red"', 'style="opacity:0"', 'style="width:0;overflow:hidden"', 'class="x sortkey"',
+    'class="nodisplay"', 'class="cloaked"', 'id="gone"', 'class="a-b"', 'style="clip: rect(0, 0, 0, 0)"',
+)  # fmt: skip
+SHOWN = (
+    'style="opacity:0.5"', 'style="font-size:0.9em"', 'style="left:-9px"', 'style="width:0"', 'class="wide"', "",
+    'style="display:inline"', 'role="tabpanel" hidden', 'class="on-paper"',
+)  # fmt: skip
+RULES = """<style>/* {} */ .cloaked, #gone { Display : None } p>span.a-b{visibility:hidden} body{opacity:0}
+.wide:hover{display:none} @media print { .on-paper {display:none} } .on-paper{color:red}</style>"""
+
+
+def test_only_text_that_a_reader_sees_counts() -> None:
+    texts = {each: parsed(f"{RULES}<p>Red<span {each}>, blue</span>.</p>").text for each in (*HIDDEN, *SHOWN)}
+    assert texts == dict.fromkeys(HIDDEN, "Red.") | dict.fromkeys(SHOWN, "Red, blue.")
+
+
+def test_lazy_and_labelled_pictures_and_small_first_letters_are_found() -> None:
+    gif = "data:image/gif;base64,R0lGODlhAQ"
+    article = parsed(
+        f'<figure class="pi-image"><a href="/images/x.jpg"><img src="{gif}" data-src="//static.example/a/aa/Poke.jpg/'
+        f'revision/latest?cb=1" width="270"></a></figure><img src="{gif}" data-image-name="other_name.jpg" width="90">'
+        f'<map name="m"></map><img src="/a/ab/Labels.jpg" usemap="#m" width="300">'
+        f'<a href="/wiki/File:small.jpg"><img src="/thumb/a/ac/small.jpg/90px-small.jpg" width="90"></a><img src="{gif}">'
+    )
+    assert [figure.file for figure in article.figures] == ["Poke.jpg", "other name.jpg", "Labels.jpg", "small.jpg"]
 
 
 def test_a_french_taxobox_block_is_read() -> None:

@@ -78,14 +78,14 @@ def test_skipped_photos_are_listed_with_their_reason(wiki: FaultyWiki) -> None:
     }  # fmt: skip
     assert LeftOut(name="Tiny.jpg", reason="too small", detail="30 x 20") in batch.skipped
     assert not {"Nc.jpg", "Nd.jpg", "Bare.jpg", "Tiny.jpg"} & set(wiki.photos_asked)
-    assert set(batch.versions) == {"Gone.jpg", "Drawing.svg", "Range map.png", "Song.ogg", *wiki.files}
+    assert set(batch.versions) == {"Gone.jpg", *wiki.files}
 
 
 def test_unfree_licences_can_be_allowed_and_are_recorded(wiki: FaultyWiki) -> None:
     """A non-free mark is added: otherwise the licence name alone would count as free in the credits."""
     logo = {"LicenseShortName": "CC BY 4.0", "NonFree": "true"}
     wiki.files["Nc.jpg"] = File(content=jpeg(), metadata={"LicenseShortName": "CC BY-NC 2.0"})
-    wiki.files["Logo.jpg"] = File(content=jpeg((1, 1, 9)), metadata=logo)
+    wiki.files["Mark.jpg"] = File(content=jpeg((1, 1, 9)), metadata=logo)
     batch = batch_of(wiki, *wiki.files, any_licence=True)
     assert [image.anchor.licence for image in batch.images] == ["CC BY-NC 2.0", "CC BY 4.0 (non-free)"]
     assert licence_freedom("CC BY 4.0 (non-free)") == "not free"
