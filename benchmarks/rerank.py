@@ -183,7 +183,7 @@ async def _product(folder: Path, port: int, n_in_flight: int, *, is_together: bo
     from kb.endpoints.chat import Connection
     from kb.endpoints.endpoint import Endpoint
     from kb.endpoints.reply_cache import ReplyCache
-    from rerank import DecomposeReranker, FairChat, JudgementCache, VisionJudge, job_of_folder
+    from rerank import DecomposeReranker, FairChat, VisionJudge, job_of_folder
     from rerank.decompose.questions import QuestionWriter
     from rerank.queries import Task
     from rerank.settings import PRESETS
@@ -197,7 +197,7 @@ async def _product(folder: Path, port: int, n_in_flight: int, *, is_together: bo
             questions = tuple(Question(question=text, statement=text, negation="no") for text in QUESTIONS)
             return questions, 0.0
 
-    with tempfile.TemporaryDirectory() as scratch, JudgementCache(Path(scratch) / "judgements.sqlite") as judgements:
+    with tempfile.TemporaryDirectory() as scratch:
         endpoint = Endpoint(
             model="m", base_url=f"http://127.0.0.1:{port}/v1", price_in=2, price_out=8, max_concurrent=n_in_flight
         )
@@ -210,7 +210,6 @@ async def _product(folder: Path, port: int, n_in_flight: int, *, is_together: bo
                 judge,
                 settings=replace(PRESETS["paper"].decompose, together=is_together),
                 writer=Given(chat),
-                cache=judgements,
             )
             job = job_of_folder(folder, QUERY)
             began, cpu = time.perf_counter(), time.process_time()

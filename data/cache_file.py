@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from data.closing import Closing
 from data.files import sha256_hex
@@ -17,56 +17,106 @@ from data.sqlite import closed_on_error, is_of_disk, storage_errors, use_write_a
 
 ResultT = TypeVar("ResultT")
 _log = logging.getLogger(__name__)
+_SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS entries (key TEXT PRIMARY KEY, text TEXT NOT NULL, checksum TEXT NOT NULL) WITHOUT ROWID;
+"""
 
 
 class CacheFile(Closing):
-    """A connection to a cache that threads share in turns, opened on first use; processes may share the file.
+    """Texts by key, which threads and processes share; a context manager, opened on first use.
+
+    An entry is on the disk when `put` returns. A damaged file is set aside; a damaged entry counts as missing.
 
     Args:
-        path: the file; None keeps everything in memory.
-        schema: statements that make the tables, where they are missing.
-        synchronous: FULL where an entry costs money and must survive a power cut; NORMAL survives a killed process.
+        path: the file.
         lost: what happens without the entries, for the warning.
+        fresh: entries of earlier runs are not read, but replaced.
+
+    Raises:
+        MissingRequirement: from every method, if the disk is full or the file is not writable.
+        StoreError: from every method, for other errors of SQLite.
     """
 
-    def __init__(self, path: Path | None, *, schema: str, synchronous: str, lost: str) -> None:
+    def __init__(self, path: Path, *, lost: str = "its entries are made again", fresh: bool = False) -> None:
         self.path = path
-        self._schema, self._synchronous, self._lost = schema, synchronous, lost
+        # Two connections: reads do not wait for a write that waits for the disk.
+        self._reader, self._writer = _Connection(path, lost), _Connection(path, lost)
+        self._written: set[str] | None = set() if fresh else None
+
+    def get(self, key: str, *, earlier: bool = False) -> str | None:
+        """Return the text of a key, or None; `earlier`: also of an earlier run, where those are not read."""
+        if self._written is not None and key not in self._written and not earlier:
+            return None
+        found = "SELECT text, checksum FROM entries WHERE key = ?"
+        row = self._reader.run(lambda db: db.execute(found, (key,)).fetchone())
+        if row is None or not isinstance(row[0], str):  # one changed bit makes bytes of a text
+            return None
+        return row[0] if row[1] == _checksum(row[0]) else None
+
+    def put(self, key: str, text: str) -> None:
+        """Store the text of a key, in place of an earlier one."""
+        values = (key, text, _checksum(text))
+        self._writer.run(lambda db: db.execute("INSERT OR REPLACE INTO entries VALUES (?, ?, ?)", values))
+        if self._written is not None:
+            self._written.add(key)
+
+    def remove(self, key: str) -> None:
+        """Remove the entry of a key, if there is one."""
+        self._writer.run(lambda db: db.execute("DELETE FROM entries WHERE key = ?", (key,)))
+
+    def clear(self) -> int:
+        """Remove all entries, and return the bytes that this frees."""
+        before = self._n_bytes()
+        emptied = "DELETE FROM entries; VACUUM; PRAGMA wal_checkpoint(TRUNCATE);"
+        self._writer.run(lambda db: db.executescript(emptied))
+        return max(0, before - self._n_bytes())
+
+    def __len__(self) -> int:
+        return int(self._reader.run(lambda db: db.execute("SELECT count(*) FROM entries").fetchone())[0])
+
+    def close(self) -> None:
+        """Close the file; the next use opens it again."""
+        self._writer.close()
+        self._reader.close()
+
+    def _n_bytes(self) -> int:
+        files = (self.path.with_name(self.path.name + ending) for ending in ("", "-wal", "-shm"))
+        return sum(file.stat().st_size for file in files if file.is_file())
+
+
+class _Connection:
+    """A connection to the file that threads share in turns."""
+
+    def __init__(self, path: Path, lost: str) -> None:
+        self._path, self._lost = path, lost
         self._lock = threading.Lock()
         self._db: sqlite3.Connection | None = None
         self._inode = 0
 
     def run(self, action: Callable[[sqlite3.Connection], ResultT]) -> ResultT:
-        """Return the result of an action on the connection, repeated on a new file if this one is damaged.
-
-        Raises:
-            MissingRequirement: if the disk is full or the file is not writable.
-            StoreError: for other errors of SQLite.
-        """
-        with self._lock, storage_errors(self.path.parent if self.path else Path()):
+        """Return the result of an action on the connection, repeated on a new file if this one is damaged."""
+        with self._lock, storage_errors(self._path.parent):
             try:
                 return action(self._opened())
             except sqlite3.DatabaseError as error:
-                if self.path is None or not _is_damage(error):
+                if not _is_damage(error):
                     raise
-                self._set_aside(self.path, error)
+                self._set_aside(error)
             return action(self._opened())
 
     def close(self) -> None:
-        """Close the file; the next use opens it again."""
         with self._lock:
             self._drop()
 
     def _opened(self) -> sqlite3.Connection:
         if self._db is None:
-            if self.path is not None:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-            db = sqlite3.connect(self.path or ":memory:", timeout=60, isolation_level=None, check_same_thread=False)
-            self._inode = self.path.stat().st_ino if self.path else 0
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            db = sqlite3.connect(self._path, timeout=60, isolation_level=None, check_same_thread=False)
+            self._inode = self._path.stat().st_ino
             with closed_on_error(db):  # a connection without tables would make a sound file look damaged
                 use_write_ahead_log(db)
-                db.execute(f"PRAGMA synchronous = {self._synchronous}")
-                db.executescript(self._schema)
+                db.execute("PRAGMA synchronous = FULL")  # most entries are paid for
+                db.executescript(_SCHEMA)
             weakref.finalize(self, db.close)  # some caches are never closed
             self._db = db
         return self._db
@@ -77,8 +127,9 @@ class CacheFile(Closing):
                 self._db.close()
             self._db = None
 
-    def _set_aside(self, path: Path, error: sqlite3.Error) -> None:
+    def _set_aside(self, error: sqlite3.Error) -> None:
         self._drop()
+        path = self._path
         if not path.exists() or path.stat().st_ino != self._inode:
             return  # another connection has done so
         aside = next(
@@ -91,9 +142,9 @@ class CacheFile(Closing):
         _log.warning("%s is damaged (%s) and was renamed to %s; %s.", path, error, aside.name, self._lost)
 
 
-def checked(*texts: str | None) -> str:
-    """Return a checksum of the texts of an entry, which tells changed bytes that SQLite does not notice."""
-    return sha256_hex("\n".join(each or "" for each in texts))[:16]
+def _checksum(text: str) -> str:
+    """Return a checksum of a text, which tells changed bytes that SQLite does not notice."""
+    return sha256_hex(text)[:16]
 
 
 def _is_damage(error: sqlite3.Error) -> bool:

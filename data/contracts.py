@@ -50,11 +50,6 @@ class ChatModel(Protocol):
         """
 
 
-def replies_of(chat: ChatModel) -> str:
-    """Return what decides the replies of a model beside the request: its name, and the whole address of its server."""
-    return str(getattr(chat, "key", chat.name))
-
-
 class Detector(Protocol):
     """Finds animals in photos."""
 
@@ -177,10 +172,6 @@ class SpeciesScorer(Protocol):
     """Scores photos as showing species of a knowledge base; safe to call from several threads."""
 
     @property
-    def name(self) -> str:
-        """Knowledge base, encoders and calibration; part of the cache key of judgements."""
-
-    @property
     def is_calibrated(self) -> bool:
         """Whether the chances are calibrated; otherwise they rank photos and say no more."""
 
@@ -197,10 +188,6 @@ class SpeciesScorer(Protocol):
 
 class Judge(Protocol):
     """Answers yes/no questions about an image, with a probability."""
-
-    @property
-    def name(self) -> str:
-        """Model and settings, without secrets; part of the cache key of its answers."""
 
     @property
     def costs_money(self) -> bool:

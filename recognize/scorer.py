@@ -25,19 +25,13 @@ class RecognizerScorer:
     Args:
         store: the knowledge base.
         make: makes its recognizer.
-        state: name of the state of the knowledge base, which every change replaces.
         on_photo: gets the number of photos recognised so far.
     """
 
     def __init__(
-        self,
-        store: KnowledgeStore,
-        make: Callable[[], Recognizer],
-        *,
-        state: str,
-        on_photo: Callable[[int], None] = lambda _: None,
+        self, store: KnowledgeStore, make: Callable[[], Recognizer], *, on_photo: Callable[[int], None] = lambda _: None
     ) -> None:
-        self._make, self._state, self._on_photo = make, state, on_photo
+        self._make, self._on_photo = make, on_photo
         self._position = {taxon_id: at for at, taxon_id in enumerate(store.taxon_ids)}
         self._found: dict[_State, PhotoChances] = {}
         self._waiting: dict[_State, None] = {}
@@ -50,11 +44,6 @@ class RecognizerScorer:
             return self._make()
         except MissingKnowledgeBase:
             return None
-
-    @property
-    def name(self) -> str:
-        """The state of the knowledge base."""
-        return f"recognizer of {self._state}"
 
     @property
     def is_calibrated(self) -> bool:

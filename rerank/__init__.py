@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from rerank.jobs import job_of_folder as job_of_folder
     from rerank.jobs import read_jobs as read_jobs
     from rerank.jobs import trec_lines as trec_lines
-    from rerank.judgement_cache import JudgementCache as JudgementCache
     from rerank.judges.encoder import EncoderJudge as EncoderJudge
     from rerank.judges.vision import VisionJudge as VisionJudge
     from rerank.methods import METHODS as METHODS
@@ -56,7 +55,6 @@ _MODULES: Final = {
         ("feedback.methods", "FEEDBACK_PRESETS FeedbackSettings"),
         ("feedback.search", "FeedbackSearch"),
         ("jobs", "job_of_folder read_jobs trec_lines"),
-        ("judgement_cache", "JudgementCache"),
         ("judges.encoder", "EncoderJudge"),
         ("judges.vision", "VisionJudge"),
         ("methods", "METHODS RETRIEVERS RerankResources find make_reranker make_retriever rerank"),

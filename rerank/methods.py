@@ -18,7 +18,6 @@ if TYPE_CHECKING:  # `kb --help` reads the names of the methods, without numpy
     from data.records import Context, QueryPart, RankedImage
     from rerank.captions.reranker import Visa
     from rerank.captions.texts import Captioner, TextScorer
-    from rerank.judgement_cache import JudgementCache
     from rerank.photo_vectors import PhotoFile
     from rerank.prompting import Prompts
     from rerank.reranker import Reranker
@@ -53,8 +52,6 @@ class RerankResources:
     """Finds taxa and terms in a query."""
     species: SpeciesScorer | None = None
     """Scores photos as showing species that a query names, for a judge of encoders."""
-    cache: JudgementCache | None = None
-    """Answers of earlier runs."""
     photo_vectors: Callable[[], Mapping[PhotoFile, FloatArray]] = dict
     """Returns vectors of photos in the space of the first encoder, as `photo_vectors.encode_ahead` makes them before
     the run; only called for methods that compare vectors."""
@@ -138,7 +135,6 @@ def _decompose(resources: RerankResources) -> Reranker:
         context=resources.context,
         writer=QuestionWriter(text, prompts=resources.prompts) if text is not None else None,
         parts=resources.parts,
-        cache=resources.cache,
         root=resources.root,
     )
 

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from typing import Final, TypeVar
 
-from data.contracts import ChatModel, replies_of
+from data.contracts import ChatModel
 from data.errors import Refused, SourceError, SourceUnavailable
 from data.records import ChatReply, ChatRequest
 
@@ -93,11 +93,6 @@ class FairChat:
     def name(self) -> str:
         """The name of the model."""
         return self._chat.name
-
-    @property
-    def key(self) -> str:
-        """The identity of the replies of the model."""
-        return replies_of(self._chat)
 
     async def reply(self, request: ChatRequest) -> ChatReply:
         """Return the reply to a request, when it is its turn.

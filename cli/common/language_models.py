@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from kb.distill.distillers import AnyDistiller
     from kb.endpoints.budget import Budget, Meter
     from kb.endpoints.chat import Connection
-    from kb.endpoints.drawing.image_connection import ImageConnection
     from kb.endpoints.endpoint import Endpoint
+    from kb.endpoints.images import ImageConnection
     from kb.pipeline.estimate import DistilEstimate  # numpy is behind it
 
 REPLIES = "replies.sqlite"
@@ -83,20 +83,20 @@ def connect_model(settings: Settings, kind: str, *, budget: Budget, offline: boo
 
     hint = f'Add [llm.{kind}] with model = "...", base_url = "https://.../v1" and api_key_env = "...".'
     endpoint, key = _endpoint(settings, kind, budget, offline=offline, missing="No model set", hint=hint)
-    cache = ReplyCache(settings.home / REPLIES)
-    with Connection(endpoint, key, cache=cache, budget=budget, offline=offline, fresh=is_fresh()) as chat:
+    cache = ReplyCache(settings.home / REPLIES, fresh=is_fresh())
+    with Connection(endpoint, key, cache=cache, budget=budget, offline=offline) as chat:
         yield chat
 
 
 @contextmanager
 def connect_images(settings: Settings, *, budget: Budget, offline: bool) -> Iterator[ImageConnection]:
     """Connect to the model of `[llm.image]`, with the drawings in FIELDMARK_HOME; errors as in `connect_model`."""
-    from kb.endpoints.drawing.image_connection import DrawingCache, ImageConnection
+    from kb.endpoints.images import DrawingCache, ImageConnection
 
     hint = 'Add [llm.image] with model = "gpt-image-1", price_per_request and api_key_env = "...".'
     endpoint, key = _endpoint(settings, "image", budget, offline=offline, missing="No image generator set", hint=hint)
-    cache = DrawingCache(settings.home / DRAWINGS)
-    with ImageConnection(endpoint, key, cache=cache, budget=budget, offline=offline, fresh=is_fresh()) as images:
+    cache = DrawingCache(settings.home / DRAWINGS, fresh=is_fresh())
+    with ImageConnection(endpoint, key, cache=cache, budget=budget, offline=offline) as images:
         yield images
 
 

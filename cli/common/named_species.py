@@ -94,7 +94,6 @@ def named_search(
     the names. The judge is that of `kb rerank --judge encoder`.
     """
     from rerank.decompose.reranker import DecomposeReranker
-    from rerank.judgement_cache import JudgementCache
     from rerank.judges.encoder import EncoderJudge
     from rerank.retrievers import DEPTH, ShortlistRetriever
 
@@ -112,9 +111,8 @@ def named_search(
     if not known or not all(map(np.any, directions)):
         return None
     judge = EncoderJudge(wiring.load_encoders(store.info.profile).text_image, species=scorer)
-    cache = stack.enter_context(JudgementCache(settings.home / "rerank" / "judgements.sqlite"))
     look_up = wiring.context_look_up(store)
-    reranker = DecomposeReranker(judge, context=look_up, parts=find_parts, cache=cache)
+    reranker = DecomposeReranker(judge, context=look_up, parts=find_parts)
     stack.callback(reranker.close)
     names = ", ".join(dict.fromkeys(part.name for part in parts))
     n = plural(n_judged, "photo")

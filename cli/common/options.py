@@ -74,12 +74,15 @@ def profile_option(command: CommandT) -> CommandT:
 def cost_options(command: CommandT) -> CommandT:
     """Add `--max-cost`, `--offline` and `--no-cache`, for verbs that call models."""
 
-    def ask_again(_ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:
-        invocation().fresh |= value
+    def check(ctx: click.Context, parameter: click.Parameter, value: bool) -> bool:
+        invocation().fresh |= value and parameter.name == "no_cache"
+        if invocation().fresh and (value if parameter.name == "offline" else ctx.params.get("offline")):
+            raise click.UsageError("--no-cache asks the models again and --offline asks none. Choose one of them.")
+        return value
 
     anew = "Ask the models again; their replies replace the cached ones."
-    command = click.option("--no-cache", is_flag=True, expose_value=False, callback=ask_again, help=anew)(command)
-    command = click.option("--offline", is_flag=True, help="Use cached model replies only.")(command)
+    command = click.option("--no-cache", is_flag=True, expose_value=False, callback=check, help=anew)(command)
+    command = click.option("--offline", is_flag=True, callback=check, help="Use cached model replies only.")(command)
     cost = Number(min=0)
     return click.option("--max-cost", type=cost, metavar="USD", help="Maximum cost of the models.")(command)
 

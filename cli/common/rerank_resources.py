@@ -1,4 +1,4 @@
-"""Resources of the re-ranking methods: models, encoders, knowledge and caches, opened as the plan of a run says."""
+"""Resources of the re-ranking methods: models, encoders and knowledge, opened as the plan of a run says."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from data.errors import MissingRequirement
 from data.words import plural
 
 if TYPE_CHECKING:
+    from data.cache_file import CacheFile
     from data.contracts import ChatModel, TextImageEncoder
     from kb.endpoints.budget import Budget
     from kb.endpoints.chat import Connection
-    from kb.endpoints.drawing.image_connection import ImageConnection
+    from kb.endpoints.images import ImageConnection
     from kb.lookup.context_settings import ContextSettings
     from kb.store.knowledge_base import KnowledgeBase
     from rerank.captions.texts import Captioner, LocalCaptioner, TextScorer
-    from rerank.judgement_cache import JudgementCache
     from rerank.methods import RerankResources
     from rerank.plan import RunPlan
     from rerank.settings import CaptionSettings, VisretSettings
@@ -33,21 +33,22 @@ def text_baseline(
     captions: CaptionSettings,
     vision: ChatModel | None,
     *,
-    cache: JudgementCache,
     profile: str | None,
 ) -> tuple[Captioner, TextScorer]:
-    """Return the captioner, with its stored captions, and the scorer of texts.
+    """Return the captioner and the scorer of texts.
 
     Raises:
         MissingRequirement: if captions need `[llm.vision]`, and it is not set.
         MissingDependency: if a local model is set and its package is not installed.
     """
-    from rerank.captions.texts import SentenceScorer, StoredCaptioner, VisionCaptioner
+    from data.cache_file import CacheFile
+    from rerank.captions.texts import SentenceScorer, VisionCaptioner
     from rerank.prompting import Prompts
 
     captioner: Captioner
     if captions.captioner != "vision":
-        captioner = local_captioner(captions.captioner)
+        cache = CacheFile(settings.home / "rerank" / "captions.sqlite", fresh=is_fresh())
+        captioner = local_captioner(captions.captioner, cache)
     elif vision is None:
         raise MissingRequirement(
             "Captions need a vision model: [llm.vision] is not set.",
@@ -64,11 +65,11 @@ def text_baseline(
 
         require("sentence_transformers", "sentence-transformers")
         scorer = CrossEncoderScorer(captions.scorer)
-    return StoredCaptioner(captioner, cache), scorer
+    return captioner, scorer
 
 
-def local_captioner(name: str) -> LocalCaptioner:
-    """Return a captioner on this machine.
+def local_captioner(name: str, cache: CacheFile | None = None) -> LocalCaptioner:
+    """Return a captioner on this machine, which stores its captions in a cache if one is given.
 
     Raises:
         MissingDependency: if transformers is not installed.
@@ -78,7 +79,7 @@ def local_captioner(name: str) -> LocalCaptioner:
     from rerank.captions.texts import LocalCaptioner
 
     require("transformers", "transformers")
-    return LocalCaptioner(BlipCaptioner(name))
+    return LocalCaptioner(BlipCaptioner(name), cache)
 
 
 def open_generator(
@@ -101,8 +102,8 @@ def open_generator(
     if visret.origin == "anchors" and anchors is not None:
         return AnchorGenerator(anchors), None
     if visret.origin == "diffusers":
-        from kb.endpoints.drawing.image_connection import DrawingCache
-        from kb.endpoints.drawing.pipeline import PipelineImages
+        from kb.endpoints.diffusion import PipelineImages
+        from kb.endpoints.images import DrawingCache
 
         cache = DrawingCache(settings.home / DRAWINGS)
         local = PipelineImages(visret.model, cache=cache, seed=visret.seed, arguments=visret.pipeline)
@@ -169,16 +170,14 @@ def open_resources(
     context: ContextSettings,
     max_cost: float | None = None,
     offline: bool = False,
-    rejudge: bool = False,
     encoder: TextImageEncoder | None = None,
 ) -> Iterator[OpenResources]:
     """Open the resources that the plan names, and close them at the end; errors as in `connect_model`.
 
-    `context` are the sources of context, of which the plan may exclude wiki and web; `rejudge` ignores judgements of
-    earlier runs; `encoder` compares queries with photos, in place of the profile's.
+    `context` are the sources of context, of which the plan may exclude wiki and web; `encoder` compares queries with
+    photos, in place of the profile's.
     """
     from kb.endpoints.budget import Budget
-    from rerank.judgement_cache import JudgementCache
     from rerank.methods import RerankResources
     from rerank.prompting import Prompts
     from rerank.scheduling import FairChat
@@ -221,13 +220,10 @@ def open_resources(
         if plan.generator is not None:
             visret = plan.settings.visret
             generator, images = open_generator(settings, visret, stack, anchors=anchors, budget=budget, offline=offline)
-        rejudge = rejudge or is_fresh()
-        cache = JudgementCache(None if rejudge else settings.home / "rerank" / "judgements.sqlite")
-        stack.enter_context(cache)
         captioner = scorer = None
         if plan.reads_texts:
             of_captions, vision = plan.settings.captions, chats.get("vision")
-            captioner, scorer = text_baseline(settings, of_captions, vision, cache=cache, profile=profile)
+            captioner, scorer = text_baseline(settings, of_captions, vision, profile=profile)
         encoders = () if encoder is None else (encoder,)
         if plan.judge == "encoder" and encoder is None:
             encoders = wiring.load_encoders(profile).text_image
@@ -239,7 +235,6 @@ def open_resources(
             parts=parts,
             generator=generator,
             species=species,
-            cache=cache,
             captioner=captioner,
             scorer=scorer,
             prompts=Prompts(settings.prompts),

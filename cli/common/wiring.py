@@ -265,4 +265,4 @@ def species_scorer(store: KnowledgeBase, *, on_photo: Callable[[int], None] = la
     def make() -> Recognizer:
         return make_recognizer(store, k=1, min_confidence=MIN_CONFIDENCE, unknown_prior=UNKNOWN_PRIOR, place_odds=1)
 
-    return RecognizerScorer(store, make, state=store.generation, on_photo=on_photo)
+    return RecognizerScorer(store, make, on_photo=on_photo)

@@ -16,6 +16,7 @@ from cli.common.language_models import REPLIES, key_of
 from cli.common.reports import BETTER
 from cli.common.settings import ENDPOINTS, Settings
 from data.errors import MissingRequirement
+from data.words import plural
 from recognize.settings import PROFILES
 
 if TYPE_CHECKING:
@@ -25,9 +26,10 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("subject", type=click.Choice(["models", "encoders"]), default="models", metavar="[models|encoders]")
+@click.option("--clear-cache", is_flag=True, help="Delete the cached replies of models, and stop.")
 @options.format_option("text", "json")
 @click.pass_context
-def doctor(ctx: click.Context, subject: str, form: str) -> None:
+def doctor(ctx: click.Context, subject: str, clear_cache: bool, form: str) -> None:
     """Check the installation, and probe the models of the settings.
 
     Each model gets a few tiny requests, for a fraction of a cent; [llm.image] draws one picture, for the price of a
@@ -40,6 +42,9 @@ def doctor(ctx: click.Context, subject: str, form: str) -> None:
     Example: kb doctor encoders
     """
     settings = options.settings()
+    if clear_cache:
+        output.write(_cleared(settings))
+        return
     if subject == "encoders":
         payload, text, is_ready = _encoders(settings)
         output.write(output.as_json(payload) if form == "json" else text)
@@ -74,8 +79,20 @@ def _installation(settings: Settings) -> dict[str, str]:
     }
 
 
+def _cleared(settings: Settings) -> str:
+    """Delete the cached replies, and return what that freed."""
+    from kb.endpoints.reply_cache import ReplyCache
+
+    path = settings.home / REPLIES
+    if not path.is_file():
+        return f"No replies are cached in {path}."
+    with ReplyCache(path) as cache:
+        n = len(cache)
+        return f"Deleted {plural(n, 'cached reply', 'cached replies')} and freed {_size(cache.clear())} in {path}."
+
+
 def _probes(settings: Settings) -> list[Probe]:
-    from kb.endpoints.probe import WITHOUT, Probe, probe, probe_images
+    from kb.endpoints.probe import WITHOUT, Probe, probe
     from kb.endpoints.reply_cache import ReplyCache
 
     found: list[Probe] = []
@@ -88,7 +105,7 @@ def _probes(settings: Settings) -> list[Probe]:
             if (settings.home / REPLIES).is_file():
                 with ReplyCache(settings.home / REPLIES) as cache:
                     cache.store_form(endpoint.key, None)
-            found += probe_images(endpoint, key) if kind == "image" else probe(kind, endpoint, key)
+            found += probe(kind, endpoint, key)
         except MissingRequirement as error:
             found.append(
                 Probe(endpoint=kind, model=endpoint.address, ability="answers", is_there=False, seen=str(error),

@@ -66,7 +66,6 @@ if TYPE_CHECKING:
               help="Re-rank the first K photos of the first stage, of a folder the most similar ones; the others stay "
               "below.  [default: all]")  # fmt: skip
 @options.cost_options
-@click.option("--rejudge", is_flag=True, help="Judge all photos again, from cached replies where there are some.")
 @click.option("--dry-run", is_flag=True, help="Print the number of model calls and their cost, and stop.")
 @options.format_option("trec", "jsonl")
 @click.option("--output", "stem", type=click.Path(path_type=Path), metavar="NAME",
@@ -87,7 +86,6 @@ def rerank(
     depth: int | None,
     max_cost: float | None,
     offline: bool,
-    rejudge: bool,
     dry_run: bool,
     form: str,
     stem: Path | None,
@@ -101,7 +99,7 @@ def rerank(
     decompose asks yes/no questions about each photo and ranks by the mean probability of yes. cotrr has a model
     evaluate each photo in words and then rank them all at once. similarity compares the vectors of photo and query,
     visret those of photo and drawings of the query, rewrite those of photo and rewritten query. captions and visa
-    compare the query with captions of photos, and with answers about them. An interrupted run resumes: cached answers
+    compare the query with captions of photos, and with answers about them. An interrupted run resumes: cached replies
     are not requested again.
 
     Examples: kb rerank photos/ --query "a warbler with a black cap"; kb rerank jobs.jsonl --judge vision --output run
@@ -137,7 +135,7 @@ def rerank(
     if query is not None and first_stage is None and methods.depth is not None:
         jobs = [most_similar_first(each, job, settings, depth=methods.depth, quiet=quiet) for each in jobs]
     with open_resources(
-        settings, plan, context=sources, max_cost=max_cost, offline=offline, rejudge=rejudge
+        settings, plan, context=sources, max_cost=max_cost, offline=offline
     ) as opened, output.log_to_stderr("rerank"):  # fmt: skip
         if plan.judge == "encoder" and method == "decompose" and judge is None:
             output.note("[llm.vision] is not set, so the encoders judge; they know little beyond looks.")

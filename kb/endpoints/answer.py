@@ -1,17 +1,21 @@
-"""Replies in the answers of chat servers: text, tokens, cost, log-probabilities, and how the reply ended."""
+"""Replies in the answers of chat servers: put together if streamed, read, and separated from the reasoning. Pure.
+
+Models that reason first send that in a field of its own, or in the text between tags, of which templates and servers
+may swallow the first.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
-from data.errors import MalformedAnswer, Refused
+from data.errors import MalformedAnswer, Refused, ReplyLost
+from data.foreign_json import load_json, parse_json
 from data.records import ChatReply, ChatRequest, Source, TokenLogprobs, WebPassage
-from kb.endpoints.body import most_input_tokens
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.failures import shortened
-from kb.endpoints.reasoning import separated, tokens_of_answer
+from kb.endpoints.form import most_input_tokens
 
 End = Literal["complete", "cut off", "refused", "failed"]
 _COMPLETE: Final = frozenset({"", "stop", "eos", "eos_token", "end_turn"})
@@ -42,7 +46,7 @@ def reply_of(answer: object, request: ChatRequest, endpoint: Endpoint) -> ChatRe
         Refused: if the model or the provider's filter declined.
         MalformedAnswer: if it is not a chat completion, or one that ended with an error.
     """
-    where, prices = endpoint.address, endpoint.prices
+    where = endpoint.address
     whole = answer if isinstance(answer, Mapping) else {}
     choices = whole.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
@@ -55,8 +59,7 @@ def reply_of(answer: object, request: ChatRequest, endpoint: Endpoint) -> ChatRe
     refusal = message.get("refusal") if isinstance(message, Mapping) else None
     if refusal or end == "refused":
         why = f" declined: {shortened(refusal)}" if refusal else f": the provider's filter blocked the reply ({finish})"
-        cost = None if prices is None else prices.cost_usd(tokens_in or 0, tokens_out or 0)
-        raise Refused(f"{where}{why}", cost_usd=cost, **used)
+        raise Refused(f"{where}{why}", cost_usd=endpoint.cost_usd(tokens_in or 0, tokens_out or 0), **used)
     if end == "failed":
         error = choice.get("error")
         told = error.get("message") if isinstance(error, Mapping) else error
@@ -74,16 +77,13 @@ def reply_of(answer: object, request: ChatRequest, endpoint: Endpoint) -> ChatRe
     if not text and not logprobs and not is_cut:
         what = "reasoning without an answer" if thoughts else "an empty reply"
         raise MalformedAnswer(f"{where}: {what}", hint=THINKING_HINT if thoughts else None)
-    cost = None
-    if prices is not None:
-        most_in = most_input_tokens(request, image_tokens=endpoint.image_tokens) if tokens_in is None else tokens_in
-        most_out = (request.max_tokens or len(f"{thoughts}{text}".encode())) if tokens_out is None else tokens_out
-        cost = prices.cost_usd(most_in, most_out)
+    most_in = most_input_tokens(request, image_tokens=endpoint.image_tokens) if tokens_in is None else tokens_in
+    most_out = (request.max_tokens or len(f"{thoughts}{text}".encode())) if tokens_out is None else tokens_out
     model = whole.get("model")
     return ChatReply(
         text=text,
         model=model if isinstance(model, str) and model else where,
-        cost_usd=cost,
+        cost_usd=endpoint.cost_usd(most_in, most_out),
         logprobs=logprobs,
         finish="length" if is_cut else "stop",
         reasoning=thoughts,
@@ -180,3 +180,124 @@ def _citations(answer: Mapping[str, Any], message: Mapping[str, Any]) -> tuple[W
             passages.append(WebPassage(text=str(text), source=Source(title=title, url=url or None)))
         return tuple(passages)
     return ()
+
+
+# reasoning
+
+_TAGS: Final = r"(?:seed:)?(?:think|thinking|thoughts?|reasoning)"
+# Templates of Qwen, DeepSeek and Seed; Mistral; Kimi; Command A; OpenThinker; Gemma 4; gpt-oss, whose channels stick to
+# the text where a server drops the special tokens around their names: "analysisWe see ... assistantfinalNo."
+_BEGIN: Final = re.compile(
+    rf"<{_TAGS}>|\[THINK\]|◁think▷|<\|START_THINKING\|>|<\|begin_of_thought\|>|<\|channel\|>analysis<\|message\|>"
+    r"|<\|channel>thought\b"
+    r"|\A(?-i:analysis(?=[A-Z]))",
+    re.IGNORECASE,
+)
+_END: Final = re.compile(
+    rf"</{_TAGS}>|\[/THINK\]|◁/think▷|<\|END_THINKING\|>|<\|end_of_thought\|>|<channel\|>"
+    r"|<\|channel\|>final(?:\s*<\|constrain\|>[^<]*)?<\|message\|>|(?-i:assistantfinal)",
+    re.IGNORECASE,
+)
+_ANALYSIS: Final = re.compile(r"<\|channel\|>analysis<\|message\|>.*?<\|end\|>(?=\s*[^\s<])", re.IGNORECASE | re.DOTALL)
+"""A channel of gpt-oss with the answer directly after its end."""
+_SPECIAL: Final = re.compile(r"<\|[^|]*\|>|</?s>|")
+_AROUND: Final = re.compile(r"\A(?:\s*<\|[^|<>]*\|>)+\s*|\s*(?:<\|[^|<>]*\|>\s*)+\Z")
+"""Special tokens around an answer, such as `<|START_RESPONSE|>`."""
+_BLANK_MARKS: Final = str.maketrans({"▁": " ", "Ġ": " ", "Ċ": "\n"})  # of tokenizers, for a blank and a line break
+
+
+def separated(text: str) -> tuple[str, str | None]:
+    r"""Return the reasoning and the answer of a reply; None for the answer if there is only reasoning.
+
+    The answer follows the last closing tag, or is before the reasoning if nothing follows. An opening tag after it, or
+    without one at the start of a line, begins reasoning that was cut off. JSON is an answer, whatever it contains.
+    """
+    if _is_json(text):
+        return "", text
+    begin = max((found.end() for pattern in (_END, _ANALYSIS) for found in pattern.finditer(text)), default=0)
+    thoughts = _without_tags(text[:begin])
+    opened = list(_BEGIN.finditer(text))
+    for cut in (found for found in opened if found.start() >= begin):
+        if begin or not text[: cut.start()].rpartition("\n")[2].strip():
+            return _without_tags(f"{thoughts}\n{text[cut.end() :]}"), None
+    if begin and not text[begin:].strip() and opened and (before := text[: opened[0].start()].strip()):
+        return _without_tags(text[opened[0].start() :]), before
+    return thoughts, _AROUND.sub("", text[begin:]).lstrip() if begin else text
+
+
+def tokens_of_answer(tokens: Sequence[TokenLogprobs], answer: str) -> tuple[TokenLogprobs, ...] | None:
+    r"""Return the tokens of the answer at the end of a reply with reasoning; None if they cannot be told apart.
+
+    Servers count the tokens of the reasoning in, wherever they put its text.
+    """
+    rest = answer.strip()
+    last = len(tokens) - 1
+    while last >= 0 and _SPECIAL.fullmatch(tokens[last].token.strip()):  # the end of the turn
+        last -= 1
+    for at in range(last, -1, -1):
+        token = tokens[at].token.translate(_BLANK_MARKS).strip()
+        if not rest or not rest.endswith(token):
+            return None
+        rest = rest[: len(rest) - len(token)].rstrip()
+        if not rest and token:
+            return tuple(tokens[at : last + 1])
+    return None
+
+
+def _is_json(text: str) -> bool:
+    try:
+        return text.lstrip().startswith(("{", "[")) and load_json(text) is not None
+    except ValueError:
+        return False
+
+
+def _without_tags(text: str) -> str:
+    return _END.sub("", _BEGIN.sub("", text)).strip()
+
+
+# streamed answers
+
+_STREAMED_TEXTS: Final = ("content", "reasoning_content", "reasoning", "refusal")
+
+
+def chat_of_events(content: str, where: str) -> dict[str, Any]:
+    """Return the chat completion in the events of a stream; an event with an error is returned alone.
+
+    Raises:
+        ReplyLost: if the stream ended before the reply did.
+        ValueError: if an event is not JSON.
+    """
+    whole: dict[str, Any] = {}
+    message: dict[str, Any] = {}
+    choice: dict[str, Any] = {}
+    tokens: list[object] = []
+    is_done = False
+    for line in re.split(r"\r\n|\r|\n", content):  # JSON may hold other ends of lines
+        name, _, data = line.partition(":")
+        if name.strip() != "data" or not data.strip():
+            continue
+        if data.strip() == "[DONE]":
+            is_done = True
+            break
+        event = parse_json(data)
+        if not isinstance(event, Mapping):
+            continue
+        if event.get("error") and not event.get("choices"):
+            return dict(event)
+        whole |= {field: value for field, value in event.items() if value is not None and field != "choices"}
+        for part in event.get("choices") or ():
+            if not isinstance(part, Mapping) or part.get("index"):
+                continue  # of another choice
+            choice |= {field: value for field, value in part.items() if value is not None and field != "delta"}
+            delta = part.get("delta") or part.get("message") or {}
+            for field, value in delta.items() if isinstance(delta, Mapping) else ():
+                is_text = field in _STREAMED_TEXTS and isinstance(value, str)
+                message[field] = f"{message.get(field) or ''}{value}" if is_text else value
+            logprobs = part.get("logprobs")
+            found = logprobs.get("content") if isinstance(logprobs, Mapping) else None
+            tokens += found if isinstance(found, list) else []
+    if not is_done and "finish_reason" not in choice:
+        raise ReplyLost(f"{where}: the stream ended before the reply did")
+    if not choice and not message:
+        return whole
+    return whole | {"choices": [choice | {"message": message, "logprobs": {"content": tokens} if tokens else None}]}

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from typing import Final
+from weakref import WeakValueDictionary
 
 from data.closing import Closing
 from data.errors import (
@@ -18,19 +17,19 @@ from data.errors import (
     NotCached,
     Refused,
     ServerFault,
+    SourceError,
     TooFewTokens,
     UsageError,
 )
 from data.event_loop import in_background
 from data.records import ChatReply, ChatRequest
 from kb.endpoints.answer import is_complete, reply_of
-from kb.endpoints.body import TOKENS, Body, body_of, most_input_tokens
 from kb.endpoints.budget import MAX_OUTPUT_TOKENS, Budget
 from kb.endpoints.client import Client
 from kb.endpoints.endpoint import Endpoint
-from kb.endpoints.form import Form, changed, least_change, rungs
-from kb.endpoints.reply_cache import ReplyCache, as_cached, request_key
-from kb.endpoints.retry import RetryPolicy, Tries
+from kb.endpoints.form import TOKENS, Body, Form, body_of, changed, least_change, most_input_tokens, rungs
+from kb.endpoints.reply_cache import ReplyCache, request_key
+from kb.endpoints.retry import Patience, RetryPolicy, Tries
 
 ROOMS: Final = (2_048, 8_192, 32_768)
 """Tokens beside those of the first try, in the order tried: models that reason first need hundreds to thousands."""
@@ -52,7 +51,6 @@ class Connection(Closing):
         cache: the reply cache, which is closed with the connection; None stores nothing.
         budget: the cost limit; by default none, but all cost is counted.
         offline: only the cache may answer.
-        fresh: replies of earlier runs are not used, but replaced; those of this connection are.
         retry: number and spacing of tries.
         warns: whether what is unusual is logged, once each.
 
@@ -68,37 +66,34 @@ class Connection(Closing):
         cache: ReplyCache | None = None,
         budget: Budget | None = None,
         offline: bool = False,
-        fresh: bool = False,
         retry: RetryPolicy | None = None,
         warns: bool = True,
     ) -> None:
         if offline and cache is None:
             raise UsageError("Offline use needs a reply cache, and none is given.")
-        if budget is not None and budget.limit_usd is not None and endpoint.prices is None:
+        if budget is not None and budget.limit_usd is not None and not endpoint.is_priced:
             raise UsageError(
                 f"The price of {endpoint.name} is unknown, so a cost limit cannot be enforced.",
                 hint="Set price_in and price_out (US dollars per million tokens; 0 for your own server).",
             )
         self.endpoint, self.name, self.budget = endpoint, endpoint.name, budget or Budget()
-        self.key = endpoint.key
         self._client, self._cache, self._is_offline = Client(endpoint, key), cache, offline
-        self._tries = Tries(endpoint, retry, warns=warns)
+        self._patience = Patience(endpoint, retry, warns=warns)
         self._form = (cache.form(endpoint.key) if cache is not None and not offline else None) or Form()
         self._taken: set[str] = set()
         """Optional parts, as sent, that the server has taken: a request with these is refused for its contents."""
         self._refused_in_all_forms: set[tuple[Form, str, bool]] = set()
         self._room = 0
         """Tokens that later requests begin with, beside those of a first try; below 0 if the server refuses so many."""
-        self._asked_now: set[str] | None = set() if fresh and not offline else None
-        """Keys of the replies that this connection stored; None if others are used as well."""
-        self._in_flight: dict[str, _InFlight] = {}
-        self._slots: asyncio.Semaphore | None = None
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        """One for each request in flight, by its key."""
+        self._slots = asyncio.Semaphore(endpoint.max_concurrent)
         self._ladder = asyncio.Lock()
 
     @property
     def n_retries(self) -> int:
         """Number of retries so far."""
-        return self._tries.n_retries
+        return self._patience.n_retries
 
     @property
     def form(self) -> Form:
@@ -124,100 +119,63 @@ class Connection(Closing):
             KeyRejected: if the server rejects the key.
             SourceError: the error of the last try.
         """
-        cached = self._cached(request)
+        key = request_key(self.endpoint.key, request)
+        cached = self._cached(key, request)
         if cached is not None:
             return cached
         if self._is_offline:
             raise NotCached(f"No cached reply of {self.name} to this request.", hint="Run once without --offline.")
         # In the shared event loop: its steps are not interleaved, and no two reservations are made at once.
-        return await in_background(self._joined(request))
+        return await in_background(self._asked(key, request))
 
-    def _cached(self, request: ChatRequest) -> ChatReply | None:
-        key = self.endpoint.key
-        if self._cache is None or (self._asked_now is not None and request_key(key, request) not in self._asked_now):
+    def _cached(self, key: str, request: ChatRequest) -> ChatReply | None:
+        found = self._cache.find(key) if self._cache is not None else None
+        if isinstance(found, ChatReply) and request.usable is not None and not request.usable(found):
             return None
-        try:
-            cached = self._cache.get(key, request)
-        except Refused:
-            self.budget.meter.cached += 1
-            raise
-        if cached is not None and request.usable is not None and not request.usable(cached):
-            return None
-        self.budget.meter.cached += cached is not None
-        return cached
+        self.budget.meter.cached += found is not None
+        if isinstance(found, Refused):
+            raise found
+        return found
 
-    async def _joined(self, request: ChatRequest) -> ChatReply:
-        """Return the reply of an equal request in flight, or ask."""
-        if self._cache is None:  # nothing is stored, so equal requests are samples
-            return await self._asked(request)
-        key = request_key(self.endpoint.key, request)
-        pending = self._in_flight.get(key)
-        is_first = pending is None
-        if pending is None:
-            pending = self._in_flight[key] = _InFlight(asyncio.create_task(self._asked(request)))
-        pending.n_waiting += 1
-        try:
-            reply = await asyncio.shield(pending.task)
-        except (CutOff, Refused) as error:
-            if is_first:
-                raise
-            raise type(error)(str(error), hint=error.hint) from error  # paid by the first
-        finally:
-            pending.n_waiting -= 1
-            if self._in_flight.get(key) is pending and (pending.task.done() or not pending.n_waiting):
-                del self._in_flight[key]
-            if not pending.n_waiting and not pending.task.done():
-                # All waiters gave up. The task ends before we return: its cache may be closed after us.
-                pending.task.cancel()
-                await asyncio.wait([pending.task])
-        if is_first:
-            return reply
-        self.budget.meter.cached += 1
-        return as_cached(reply)
+    async def _asked(self, key: str, request: ChatRequest) -> ChatReply:
+        """Ask, and store the reply before the next request is sent; after an equal request, it is in the cache.
 
-    async def _asked(self, request: ChatRequest) -> ChatReply:
-        """Ask, and store the reply before the next request is sent."""
-        if self._slots is None:
-            self._slots = asyncio.Semaphore(self.endpoint.max_concurrent)
-        async with self._slots:
-            cached = self._cached(request)  # it may have arrived in the meantime
+        Without a cache, equal requests are samples.
+        """
+        turn = asyncio.Lock() if self._cache is None else self._turns.setdefault(key, asyncio.Lock())
+        async with turn, self._slots:
+            cached = self._cached(key, request)  # it may have arrived in the meantime
             if cached is not None:
                 return cached
-            key, cache = self.endpoint.key, self._cache
-            is_fresh = self._asked_now is not None
             try:
-                reply = await self._whole(request)
+                reply = await self._whole(key, request)
             except Refused as error:
-                if cache is not None:
-                    await _to_its_end(partial(cache.put, key, request, refusal=str(error), replaces=is_fresh))
-                if self._asked_now is not None:
-                    self._asked_now.add(request_key(key, request))
+                await self._stored(key, error)
                 raise
-            if cache is not None and (request.usable is None or request.usable(reply)):
-                # What is stored may be of no use to this request, or it would not have been asked.
-                replaces = is_fresh or request.usable is not None
-                await _to_its_end(partial(cache.put, key, request, reply=reply, replaces=replaces))
-                if self._asked_now is not None:
-                    self._asked_now.add(request_key(key, request))
+            if request.usable is None or request.usable(reply):
+                await self._stored(key, reply)
             return reply
 
-    async def _whole(self, request: ChatRequest) -> ChatReply:
+    async def _stored(self, key: str, found: ChatReply | Refused) -> None:
+        """Store a reply, also if this caller is cancelled: it is paid for."""
+        if self._cache is not None:
+            await asyncio.shield(asyncio.to_thread(self._cache.store, key, found))
+
+    async def _whole(self, key: str, request: ChatRequest) -> ChatReply:
         """Ask with more tokens while the reply is cut off, and with fewer where the server refuses so many."""
         limits = self.limits(request)
         first, least = limits[0], request.max_tokens or 1
-        key = self.endpoint.key
-        cut_at = self._cache.cut_off_at(key, request) if self._cache is not None else 0
+        cut_at = self._cache.cut_off_at(key) if self._cache is not None else 0
         limits = [limit for limit in limits if (limit or 0) > cut_at] or limits[-1:]
         paid: ChatReply | None = None  # with the tokens and cost of all tries
         refused: BadRequest | None = None
         while limits:
-            limit, is_reply = limits.pop(0), True
+            limit = limits.pop(0)
             is_least = limit is None or limit <= least
             try:
                 paid = _added(paid, await self._answered(replace(request, max_tokens=limit), is_least=is_least))
             except TooFewTokens:
                 paid = _added(paid, ChatReply(text="", model=self.name, cost_usd=0.0, finish="length"))
-                is_reply = False
             except BadRequest as error:  # perhaps for its tokens: every server has its own words for that
                 if limit is None or is_least or not error.may_be_of_length:
                     if first != limit and error.may_be_of_length:
@@ -234,11 +192,11 @@ class Connection(Closing):
             self.budget.meter.cut_off += 1
             if limit is not None:
                 cut_at = limit
-                if self._cache is not None and is_reply:
-                    await asyncio.to_thread(self._cache.store_cut_off, key, request, limit)
+                if self._cache is not None:
+                    await asyncio.to_thread(self._cache.store_cut_off, key, limit)
             if limits:
                 what = "reasons before it answers" if paid.reasons else "needs more"
-                self._tries.tell(
+                self._patience.tell(
                     "cut off",
                     f"{what}: {limit} tokens were too few, so its replies get more (kb doctor suggests settings)",
                 )
@@ -262,39 +220,43 @@ class Connection(Closing):
         """
         if request.max_tokens is None and self.budget.limit_usd is not None:
             request = replace(request, max_tokens=MAX_OUTPUT_TOKENS)
-        form, n_faults = self._form, 0
-
-        async def ask() -> ChatReply:
-            nonlocal form
+        tries, n_faults = Tries(), 0
+        while True:
+            await self._patience.turn()
             form = self._form
-            return await self._sent(request, form)
-
-        async def mend(error: FieldmarkError) -> ChatReply | None:
-            nonlocal n_faults
-            if isinstance(error, ServerFault):
-                n_faults += 1
-                if n_faults == 1:  # it may pass: first the same request
-                    return None
-            if not getattr(error, "may_adapt", False):
-                return None
-            if _optional_parts(body_of(self.endpoint, request, form)) in self._taken:
-                return None
-            return await self._adapted(request, form, error, is_least=is_least)
-
-        return await self._tries.result(ask, mend)
+            failure: FieldmarkError
+            try:
+                return await self._sent(request, form)
+            except (SourceError, KeyRejected) as error:
+                failure = error
+            n_faults += isinstance(failure, ServerFault)  # it may pass: first the same request
+            parts = _optional_parts(body_of(self.endpoint, request, form))
+            is_first_fault = isinstance(failure, ServerFault) and n_faults == 1
+            if getattr(failure, "may_adapt", False) and not is_first_fault and parts not in self._taken:
+                try:
+                    reply = await self._adapted(request, form, failure, is_least=is_least)
+                except (SourceError, KeyRejected) as other:  # such as of a server that is busy by now
+                    failure = other
+                else:
+                    if reply is not None:
+                        return reply
+                    if self._form != form:
+                        continue  # another request has found one
+            await self._patience.after(failure, tries)
 
     async def _sent(self, request: ChatRequest, form: Form) -> ChatReply:
         """Send one request within the cost limit, read the reply, and count it."""
         endpoint, budget, most_usd = self.endpoint, self.budget, 0.0
         body = body_of(endpoint, request, form)
         # Without a cost limit, too: the cost of a lost reply is reported.
-        if endpoint.prices is not None and request.max_tokens is not None:
+        if request.max_tokens is not None:
             most_in = most_input_tokens(request, image_tokens=endpoint.image_tokens)
-            most_usd = endpoint.prices.cost_usd(most_in, request.max_tokens)
+            most_usd = endpoint.cost_usd(most_in, request.max_tokens) or 0.0
         async with budget.reserve(most_usd) as cost:
-            reply = reply_of(await self._client.chat(body), request, endpoint)
+            reply = reply_of(await self._client.answer(body), request, endpoint)
             cost.append(reply.cost_usd or 0.0)
         self._taken.add(_optional_parts(body))
+        self._patience.has_answered = True
         meter = budget.meter
         meter.calls += 1
         meter.input_tokens += reply.input_tokens
@@ -304,44 +266,41 @@ class Connection(Closing):
         if n > _LEAST_TEXT and 0 < reply.input_tokens * _MOST_CHARACTERS < n:
             seen = f"counts {reply.input_tokens:,} tokens for a prompt of {n:,} characters"
             remedy = "give the server a larger context (OLLAMA_CONTEXT_LENGTH)"
-            self._tries.tell("prompt", f"{seen}, so it has most likely cut the prompt off: {remedy}")
+            self._patience.tell("prompt", f"{seen}, so it has most likely cut the prompt off: {remedy}")
         return reply
 
     async def _adapted(
         self, request: ChatRequest, form: Form, error: FieldmarkError, *, is_least: bool
     ) -> ChatReply | None:
         """Return the reply in the form that the server takes, which is remembered; None if it takes none."""
-        mark = "".join(letter for letter in str(error) if not letter.isdigit())
+        mark = form, "".join(letter for letter in str(error) if not letter.isdigit()), is_least
         async with self._ladder:  # one request looks for the form, the others use it
-            is_known = self._form != form
+            if self._form != form or mark in self._refused_in_all_forms:
+                return None
             # With more tokens than needed, the name of their limit is not tried: their number may be what is refused,
             # and a server that does not know the other name would write without a limit.
             ladder = [rung for rung in rungs(form, request, self.endpoint) if is_least or rung[0] != "tokens"]
-            is_new = not is_known and (form, mark, is_least) not in self._refused_in_all_forms
 
             async def attempt(tried: Form) -> ChatReply | None:
                 try:
                     reply = await self._sent(request, tried)
-                    # A server that does not know the other name of the limit may take it for nothing.
-                    is_unlimited = request.max_tokens is not None and reply.output_tokens > request.max_tokens
-                    if tried.tokens == form.tokens or not (is_unlimited and not reply.reasons):
-                        return reply
-                    return None
                 except (BadRequest, ServerFault, KeyRejected) as again:
                     if not getattr(again, "may_adapt", False):
                         raise
                     return None
+                # A server that does not know the other name of the limit may take it for nothing.
+                is_unlimited = request.max_tokens is not None and reply.output_tokens > request.max_tokens
+                return None if tried.tokens != form.tokens and is_unlimited and not reply.reasons else reply
 
-            if ladder and is_new:
-                is_of_key = isinstance(error, KeyRejected) and await attempt(changed(form, *ladder)) is None
-                found = None if is_of_key else await least_change(form, ladder, attempt)
-                if found is not None:
-                    self._form, reply, is_sure = found
-                    if self._cache is not None and is_sure and self._form != form:
-                        await asyncio.to_thread(self._cache.store_form, self.endpoint.key, self._form)
-                    return reply
-                self._refused_in_all_forms.add((form, mark, is_least))
-        return await self._answered(request, is_least=is_least) if is_known else None
+            is_of_key = isinstance(error, KeyRejected) and await attempt(changed(form, *ladder)) is None
+            found = None if is_of_key else await least_change(form, ladder, attempt)
+            if found is None:
+                self._refused_in_all_forms.add(mark)
+                return None
+            self._form, reply, is_sure = found
+            if self._cache is not None and is_sure and self._form != form:
+                await asyncio.to_thread(self._cache.store_form, self.endpoint.key, self._form)
+            return reply
 
 
 def _optional_parts(body: Body) -> str:
@@ -349,19 +308,6 @@ def _optional_parts(body: Body) -> str:
     parts = {name: value for name, value in body.items() if name not in ("messages", *TOKENS)}
     roles = [message["role"] for message in body["messages"]]
     return json.dumps([sorted(set(body) & set(TOKENS)), roles, parts], sort_keys=True, default=str)
-
-
-async def _to_its_end(write: Callable[[], None]) -> None:
-    """Write in a thread, also if this caller is cancelled: the reply is paid for."""
-    await asyncio.shield(asyncio.get_running_loop().run_in_executor(None, write))
-
-
-@dataclass(slots=True)
-class _InFlight:
-    """A request in flight, and the number of callers that wait for its reply."""
-
-    task: asyncio.Task[ChatReply]
-    n_waiting: int = 0
 
 
 def _added(earlier: ChatReply | None, reply: ChatReply) -> ChatReply:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
@@ -12,8 +13,8 @@ from data.closing import Closing
 from data.errors import ConnectionRefused, FieldmarkError, MalformedAnswer, ReplyLost, SourceError, SourceUnavailable
 from data.event_loop import wait_for
 from data.foreign_json import parse_json
+from kb.endpoints.answer import chat_of_events
 from kb.endpoints.endpoint import Endpoint
-from kb.endpoints.events import chat_of_events
 from kb.endpoints.failures import error_in_answer, error_of, shortened, without_key
 from kb.http import at_most
 
@@ -45,21 +46,10 @@ class Client(Closing):
         if sdk is not None:
             wait_for(sdk.close())
 
-    async def chat(self, body: Mapping[str, Any]) -> object:
-        """Return the answer to a chat request; one that is streamed is put together. Errors are those of `_sent`."""
-        own = {name: body[name] for name in ("model", "messages")}
-        # As fields of our own: the SDK would hand over a streamed answer piece by piece.
-        extra = {name: value for name, value in body.items() if name not in own}
-        return await self._sent(lambda sdk: sdk.chat.completions.with_raw_response.create(**own, extra_body=extra))
+    async def answer(self, body: Mapping[str, Any]) -> object:
+        """Return the answer to a chat request or one for drawings, put together if it is streamed.
 
-    async def images(self, body: Mapping[str, Any]) -> object:
-        """Return the answer to a request for drawings. Errors are those of `_sent`."""
-        own = {name: body[name] for name in ("model", "prompt")}
-        extra = {name: value for name, value in body.items() if name not in own}
-        return await self._sent(lambda sdk: sdk.images.with_raw_response.generate(**own, extra_body=extra))
-
-    async def _sent(self, send: Any) -> object:  # noqa: ANN401  # overloads of the SDK
-        """Return the parsed answer; only in the shared event loop.
+        Only in the shared event loop.
 
         Raises:
             Refused: if the provider's filter will not answer.
@@ -70,42 +60,40 @@ class Client(Closing):
             BadRequest, ServerFault: if the server does not take the request in this form.
             SourceError: for anything else.
         """
-        import asyncio
-
         import openai
 
         where, endpoint = self.endpoint.address, self.endpoint
-        about: Any = {"key": self.key, "key_name": endpoint.api_key_env, "base_url": endpoint.base_url}
         if self._sdk is None:
             self._sdk = _sdk(endpoint, self.key)
+        own: Any = {name: body[name] for name in ("model", "messages", "prompt") if name in body}
+        # As fields of our own: the SDK would hand over a streamed answer piece by piece.
+        extra = {name: value for name, value in body.items() if name not in own}
         failure: FieldmarkError
         try:
             async with asyncio.timeout(endpoint.timeout):
-                response = await send(self._sdk)
-            content = response.text
-            answer = self._parsed(content, response.headers.get("content-type", ""))
-            if (error := error_in_answer(where, answer, content, **about)) is not None:
+                if "prompt" in body:
+                    response: Any = await self._sdk.images.with_raw_response.generate(**own, extra_body=extra)
+                else:
+                    response = await self._sdk.chat.completions.with_raw_response.create(**own, extra_body=extra)
+            answer = self._parsed(response.text, response.headers.get("content-type", ""))
+            if (error := error_in_answer(endpoint, self.key, answer)) is not None:
                 raise error
             return answer
         # The SDK's errors hold the request with its key, and server texts that may repeat it: they end here.
-        except (TimeoutError, openai.APITimeoutError) as error:
-            cause = type(error.__cause__).__name__
-            if cause in _NOT_SENT:
-                failure = SourceUnavailable(f"{where}: not reachable ({cause})")
-            else:
-                failure = ReplyLost(f"{where}: no reply within {endpoint.timeout:g} s")
         except openai.APIStatusError as error:
             headers = {name.lower(): value for name, value in error.response.headers.items()}
-            failure = error_of(where, error.status_code, headers, error.response.text, **about)
-        except openai.APIConnectionError as error:
+            failure = error_of(endpoint, self.key, error.status_code, headers, error.response.text)
+        except (TimeoutError, openai.APIConnectionError) as error:
             cause = type(error.__cause__).__name__
-            if _is_refused(error):
+            if isinstance(error.__cause__, MalformedAnswer):  # of our hook
+                failure = error.__cause__
+            elif _is_refused(error):
                 hint = "Start the server, or correct base_url."
                 failure = ConnectionRefused(f"{where}: connection refused", hint=hint)
             elif cause in _NOT_SENT:
                 failure = SourceUnavailable(f"{where}: not reachable ({cause})")
-            elif isinstance(error.__cause__, MalformedAnswer):  # of our hook
-                failure = error.__cause__
+            elif isinstance(error, TimeoutError | openai.APITimeoutError):
+                failure = ReplyLost(f"{where}: no reply within {endpoint.timeout:g} s")
             else:
                 failure = ReplyLost(f"{where}: the connection was cut ({cause})")
         except openai.OpenAIError as error:

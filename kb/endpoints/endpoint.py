@@ -5,38 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Final
 from urllib.parse import urlsplit
 
 from data.errors import ConfigError
 from data.files import sha256_hex
 from kb.addresses import is_loopback
 
-JsonMode = Literal["schema", "object", "text"]
-SystemRole = Literal["system", "developer", "user"]
-
 OURS: Final = frozenset({"messages", "model", "stream", "n", "max_tokens", "max_completion_tokens"})
 """Fields of a request that `extra_body` may not hold."""
 _SHORTEST_KEY: Final = 20  # characters
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prices:
-    """Prices of a model in US dollars: per million input and output tokens, and per request."""
-
-    per_million_in: float
-    per_million_out: float
-    per_request: float = 0.0
-
-    def cost_usd(self, input_tokens: int, output_tokens: int) -> float:
-        """Return the cost of one request in US dollars.
-
-        Example:
-            >>> Prices(per_million_in=2.5, per_million_out=10).cost_usd(1_000_000, 100_000)
-            3.5
-        """
-        tokens = input_tokens * self.per_million_in + output_tokens * self.per_million_out
-        return tokens / 1_000_000 + self.per_request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,8 +37,6 @@ class Endpoint:
     """Most seconds that a request waits in all for a server that is busy or loads its model."""
     stream: bool = False
     """Ask for replies piece by piece, for servers that send no others."""
-    json: JsonMode = "schema"
-    """Request form for JSON: `schema`, `object` (`json_object`), or `text` (in words only)."""
     image_tokens: int = 2000
     """Most tokens per image; only used for the cost limit."""
     image_px: int = 1024
@@ -72,8 +48,6 @@ class Endpoint:
     """Effort of a model that reasons first, in the words of its provider: `low`, `medium`, `high`, `none`."""
     extra_body: Mapping[str, object] = field(default_factory=dict)
     """More fields of every request, such as `{chat_template_kwargs = {enable_thinking = false}}`."""
-    system_role: SystemRole = "system"
-    """Role of instructions: `system`, `developer`, or `user` (before the first message of the user)."""
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.base_url)
@@ -114,16 +88,11 @@ class Endpoint:
         `key`, which has it.
         """
         host = urlsplit(self.base_url).hostname or ""
-        body = json.dumps(dict(self.extra_body), sort_keys=True)
-        changes = {
-            "reasoning_effort": self.reasoning_effort,
-            "extra_body": sha256_hex(body)[:12] if self.extra_body else None,
-            "system_role": self.system_role if self.system_role != "system" else None,
-            "json": self.json if self.json != "schema" else None,
-        }
-        listed = ", ".join(f"{key}={value}" for key, value in changes.items() if value is not None)
+        listed = [] if self.reasoning_effort is None else [f"reasoning_effort={self.reasoning_effort}"]
+        if self.extra_body:
+            listed.append(f"extra_body={sha256_hex(json.dumps(dict(self.extra_body), sort_keys=True))[:12]}")
         model = f"{self.model}@{host}" if is_loopback(host) else self.address
-        return f"{model} ({listed})" if listed else model
+        return f"{model} ({', '.join(listed)})" if listed else model
 
     @property
     def key(self) -> str:
@@ -145,26 +114,28 @@ class Endpoint:
         return f"{self.model}@{urlsplit(self.base_url).netloc}"
 
     @property
-    def prices(self) -> Prices | None:
-        """Prices of the model; None unless both are set."""
-        if self.price_in is None or self.price_out is None:
-            return None
-        return Prices(per_million_in=self.price_in, per_million_out=self.price_out, per_request=self.price_per_request)
+    def is_priced(self) -> bool:
+        """Whether both prices of tokens are set."""
+        return self.price_in is not None and self.price_out is not None
 
     def cost_usd(self, input_tokens: int, output_tokens: int) -> float | None:
-        """Return the cost of one request in US dollars; None if the prices are unknown."""
-        return None if self.prices is None else self.prices.cost_usd(input_tokens, output_tokens)
+        """Return the cost of one request in US dollars; None if the prices are unknown.
+
+        Example:
+            >>> Endpoint(model="m", price_in=2.5, price_out=10).cost_usd(1_000_000, 100_000)
+            3.5
+        """
+        if self.price_in is None or self.price_out is None:
+            return None
+        return (input_tokens * self.price_in + output_tokens * self.price_out) / 1_000_000 + self.price_per_request
 
     def drawing_usd(self, n: int, input_tokens: int, output_tokens: int) -> float | None:
         """Return the cost of `n` drawings in US dollars, `price_per_request` each and the tokens of their request.
 
         None if neither the price of tokens nor that of a drawing is set.
         """
-        if self.prices is None and not self.price_per_request:
-            return None
-        tokens = 0.0 if self.prices is None else self.prices.cost_usd(input_tokens, output_tokens)
-        per_request = 0.0 if self.prices is None else self.price_per_request
-        return tokens - per_request + n * self.price_per_request
+        cost = self.cost_usd(input_tokens, output_tokens)
+        return n * self.price_per_request or None if cost is None else cost + (n - 1) * self.price_per_request
 
 
 def _is_variable(name: str) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from data.errors import (
@@ -25,8 +25,9 @@ from data.errors import (
 )
 from data.foreign_json import parse_json
 from kb.addresses import parse_retry_after
+from kb.endpoints.endpoint import Endpoint
 
-_TEXTS: Final = ("message", "msg", "detail", "error", "errors", "error_description", "metadata", "raw", "details")
+_TEXTS: Final = ("message", "msg", "detail", "error", "errors", "error_description", "raw", "loc", "")
 _CODES: Final = ("code", "type", "error_type", "status", "reason", "param")
 
 
@@ -59,11 +60,10 @@ _LOADING: Final = _words(
     r"loading model|model is (?:currently )?loading|loading the model|model.{0,20}not (?:yet )?ready"
 )
 _ENDPOINT: Final = _words(r"unexpected endpoint|page not found|no such endpoint|unknown (?:path|url|route)")
-_WAIT: Final = _words(
-    r"(?:try again|retry)(?: after| in)?:? (\d[\d.hms]*) ?(milliseconds?|ms|minutes?|min|hours?|seconds?)?"
+_WAIT: Final = _words(r"(?:try again|retry)(?: after| in)?:? (\d[\d.hms]*(?: ?(?:ms|mi|s|h)[a-z]*)?)")
+_DURATION: Final = re.compile(
+    r"(?:(\d+) ?h[a-z]*)?(?:(\d+) ?m(?:in[a-z]*)?(?![a-z]))?(?:(\d+(?:\.\d+)?) ?(ms|milli[a-z]*|s[a-z]*)?)?"
 )
-_DURATION: Final = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)(ms|s)?)?")
-_SECONDS: Final = {"m": 60, "h": 3600}
 _EPOCH_S: Final = 1e9  # larger numbers are moments, not durations
 
 _ONE_IMAGE_HINT: Final = (
@@ -72,45 +72,39 @@ _ONE_IMAGE_HINT: Final = (
 )
 
 
-def error_of(
-    where: str, status: int, headers: Mapping[str, str], content: str, *, key: str, key_name: str | None, base_url: str
-) -> FieldmarkError:
-    """Return the error for an HTTP status other than 2xx, or of an answer with an error and status 200.
+def error_of(endpoint: Endpoint, key: str, status: int, headers: Mapping[str, str], body: object) -> FieldmarkError:
+    """Return the error for an HTTP status other than 2xx, or in an answer with status 200.
 
     Args:
-        where: model and provider.
-        status: the HTTP status.
-        headers: response headers, names in lower case.
-        content: the body, JSON of any form or a text.
+        endpoint: model, provider and address.
         key: the API key, masked in the message, since some servers repeat it.
-        key_name: the environment variable of the key.
-        base_url: the address, for a hint.
+        status: the HTTP status, or one that the answer states.
+        headers: response headers, names in lower case.
+        body: the answer, JSON of any form or a text.
     """
-    try:
-        body: object = parse_json(content)
-    except ValueError:
-        body = content
+    values = _values(body)
     # Masked before it is shortened: half a key would slip through.
-    texts = list(dict.fromkeys(shortened(without_key(text, key)) for text in texts_of(body)))
-    message = shortened("; ".join(texts))
-    codes = " ".join(codes_of(body))
+    texts = _texts(values)
+    message = shortened("; ".join(shortened(without_key(text, key)) for text in texts))
+    codes = " ".join(str(value) for name, value in values if name in _CODES)
+    where = endpoint.address
     text = f"{where}: {status}" + (f": {message}" if message else "")
     told = f"{codes} {' '.join(texts)}"
     if _REFUSAL.search(codes):
         return Refused(text)
-    if status in (401, 403) or (status == 400 and _KEY.search(told)):
+    if status in (401, 403) or (status in (200, 400) and _KEY.search(told)):
         # Providers quote the key here, in part or whole, so their message is left out.
-        given = f"API key in {key_name} rejected" if key_name else "API key required"
-        hint = "Check the key." if key_name else "Set api_key_env to the environment variable with the key."
+        given = f"API key in {endpoint.api_key_env} rejected" if endpoint.api_key_env else "API key required"
+        hint = "Check the key." if endpoint.api_key_env else "Set api_key_env to the environment variable with the key."
         return KeyRejected(f"{where}: {status}: {given}", hint=hint, may_adapt=status == 403)
-    wait_s = _wait_s(status, headers, body, told)
+    wait_s = _wait_s(status, headers, values, told)
     if status == 402 or (wait_s is None and _NO_CREDIT.search(told)):
         return SourceError(text, hint="The account has no credit left; replies so far are cached.")
-    if status == 429 or codes.split()[:1] == ["429"]:
+    if status == 429 or codes.split()[:1] == ["429"] or (status == 200 and "rate_limit_exceeded" in codes):
         return RateLimited(text, retry_after_s=wait_s)
-    if status >= 400 and (permanent := _permanent(text, told)) is not None:
+    if (permanent := _permanent(text, told)) is not None:
         return permanent
-    if status == 503 and _LOADING.search(told):
+    if status in (200, 503) and _LOADING.search(told):
         return StillLoading(text)
     if status in (408, 409) or status >= 502:
         # 503 may carry a Retry-After too.
@@ -121,26 +115,18 @@ def error_of(
         return SourceError(text, hint="Redirects are not followed. Set base_url to the final address.")
     if status in (400, 413, 422, 501):
         return BadRequest(text, may_adapt=status != 413)
-    if status == 404:
-        return SourceError(text, hint=address_hint(base_url))
-    return SourceError(text)
+    if status == 404 or _ENDPOINT.search(told):
+        return SourceError(text, hint=address_hint(endpoint.base_url))
+    return MalformedAnswer(text) if status == 200 else SourceError(text)
 
 
-def error_in_answer(where: str, answer: object, content: str, *, key: str, key_name: str | None, base_url: str
-                    ) -> FieldmarkError | None:  # fmt: skip
+def error_in_answer(endpoint: Endpoint, key: str, answer: object) -> FieldmarkError | None:
     """Return the error in an answer with status 200, or None if it is not an error."""
     if not isinstance(answer, Mapping) or not answer.get("error") or answer.get("choices"):
         return None
-    codes = codes_of(answer)
-    status = next((int(code) for code in codes if re.fullmatch(r"[45]\d\d", code)), 0)
-    if status:
-        return error_of(where, status, {}, content, key=key, key_name=key_name, base_url=base_url)
-    text = f"{where}: {shortened(without_key('; '.join(texts_of(answer)), key))}"
-    if _REFUSAL.search(" ".join(codes)):
-        return Refused(text)
-    if "rate_limit_exceeded" in codes:
-        return RateLimited(text)
-    return SourceError(text, hint=address_hint(base_url)) if _ENDPOINT.search(text) else MalformedAnswer(text)
+    codes = (str(value) for name, value in _values(answer) if name in _CODES)
+    status = next((int(code) for code in codes if re.fullmatch(r"[45]\d\d", code)), 200)
+    return error_of(endpoint, key, status, {}, answer)
 
 
 def _permanent(text: str, told: str) -> FieldmarkError | None:
@@ -164,65 +150,69 @@ def address_hint(base_url: str) -> str:
     return "Check base_url and model."
 
 
-def texts_of(body: object) -> Iterator[str]:
-    """Yield the messages in an error body of any form: lists, `detail`, strings, JSON in strings."""
-    if isinstance(body, list):
-        for each in body:
-            yield from texts_of(each)
-    elif isinstance(body, Mapping):
-        named = [body[name] for name in _TEXTS if body.get(name)]
-        place = ".".join(str(part) for part in body["loc"]) if isinstance(body.get("loc"), list) else ""
-        for each in named or (list(body.values()) if not place else ()):
-            yield from (f"{place}: {text}" if place else text for text in texts_of(each))
-    elif isinstance(body, str) and body.strip():
-        try:
-            inner = parse_json(body) if body.lstrip().startswith(("{", "[")) else None
-        except ValueError:
-            inner = None
-        if inner is None:
-            yield body.strip()
-        else:
-            yield from texts_of(inner)
+Values = list[tuple[str, object]]
 
 
-def codes_of(body: object) -> list[str]:
-    """Return the codes in an error body of any form, outermost first."""
-    if isinstance(body, list):
-        return [code for each in body for code in codes_of(each)]
-    if isinstance(body, str) and body.lstrip().startswith(("{", "[")):
-        try:
-            return codes_of(parse_json(body))
-        except ValueError:
-            return []
-    if not isinstance(body, Mapping):
-        return []
-    own = [str(body[name]) for name in _CODES if isinstance(body.get(name), str | int)]
-    return own + [code for name in _TEXTS for code in codes_of(body.get(name))]
+def _values(body: object) -> Values:
+    """Return the texts and numbers in an error body of any form with their names, outermost first.
+
+    Errors are lists, objects in objects, texts, or JSON in a text.
+    """
+    found: Values = []
+    level: Values = [("", body)]
+    while level:
+        inner: Values = []
+        for name, value in level:
+            if name == "loc" and isinstance(value, list):
+                found.append((name, ".".join(map(str, value))))
+            elif isinstance(value, Mapping):
+                inner += value.items()
+            elif isinstance(value, list):
+                inner += ((name, each) for each in value)
+            elif isinstance(value, str) and (parsed := _parsed(value)) is not None:
+                inner.append((name, parsed))
+            elif value is not None and not isinstance(value, bool):
+                found.append((name, value))
+        level = inner
+    return found
 
 
-def _wait_s(status: int, headers: Mapping[str, str], body: object, told: str) -> float | None:
+def _parsed(text: str) -> object:
+    try:
+        return parse_json(text) if text.lstrip().startswith(("{", "[")) else None
+    except ValueError:
+        return None
+
+
+def _texts(values: Values) -> list[str]:
+    """Return the messages among the values of an error, each once; all of its texts if none has a known name."""
+    texts = [(name, value.strip()) for name, value in values if isinstance(value, str) and value.strip()]
+    return list(dict.fromkeys([text for name, text in texts if name in _TEXTS] or [text for _, text in texts]))
+
+
+def _wait_s(status: int, headers: Mapping[str, str], values: Values, told: str) -> float | None:
     """Return the seconds that a server asks to wait, wherever it says so; None if it does not."""
     milliseconds = headers.get("retry-after-ms", "")
     if milliseconds.isascii() and milliseconds.isdigit() and len(milliseconds) < 12:
         return int(milliseconds) / 1000
-    found = [parse_retry_after(headers.get("retry-after")), _duration_s(_value(body, "retryDelay"))]
-    if (match := _WAIT.search(told)) and (stated := _duration_s(match[1].rstrip("."))) is not None:
-        unit = (match[2] or "").lower()
-        found.append(stated * (0.001 if unit[:2] in ("mi", "ms") and unit[:3] != "min" else _SECONDS.get(unit[:1], 1)))
+    stated = _WAIT.search(told)
+    found = [
+        parse_retry_after(headers.get("retry-after")),
+        *(_duration_s(value) for name, value in values if name == "retryDelay"),
+        _duration_s(stated[1].rstrip(".")) if stated else None,
+    ]
     if status == 429 and not any(each is not None for each in found):
         for name, value in headers.items():
-            if name.startswith("x-ratelimit-reset") and headers.get(name.replace("reset", "remaining"), "0") in (
-                "0",
-                "0.0",
-            ):
+            left = headers.get(name.replace("reset", "remaining"), "0")
+            if name.startswith("x-ratelimit-reset") and left in ("0", "0.0"):
                 found.append(_duration_s(value))
     waits = [each for each in found if each is not None]
     return max(waits) if waits else None
 
 
 def _duration_s(value: object) -> float | None:
-    """Return the seconds of `7.66s`, `120ms`, `6m0s`, a number of seconds, or the moment of a clock."""
-    text = str(value or "").strip()
+    """Return the seconds of `7.66s`, `120 ms`, `6m0s`, `2 minutes`, a number of seconds, or the moment of a clock."""
+    text = str(value or "").strip().lower()
     match = _DURATION.fullmatch(text)
     if not text or match is None:
         return None
@@ -230,17 +220,8 @@ def _duration_s(value: object) -> float | None:
     if unit is None and amount and float(amount) > _EPOCH_S:
         moment = float(amount) / (1000 if float(amount) > 1000 * _EPOCH_S else 1)
         return max(0.0, moment - time.time())
-    return int(hours or 0) * 3600 + int(minutes or 0) * 60 + float(amount or 0) / (1000 if unit == "ms" else 1)
-
-
-def _value(body: object, name: str) -> object:
-    """Return the first value of a name, anywhere in a body."""
-    if isinstance(body, Mapping):
-        if name in body:
-            return body[name]
-        body = list(body.values())
-    inner = (_value(each, name) for each in body) if isinstance(body, list) else iter(())
-    return next((each for each in inner if each is not None), None)
+    seconds = float(amount or 0) / (1000 if (unit or "").startswith("m") else 1)
+    return int(hours or 0) * 3600 + int(minutes or 0) * 60 + seconds
 
 
 def shortened(value: object, limit: int = 200) -> str:

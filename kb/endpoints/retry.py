@@ -6,22 +6,12 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Final
 
-from data.errors import (
-    ConnectionRefused,
-    FieldmarkError,
-    KeyRejected,
-    MalformedAnswer,
-    RateLimited,
-    SourceError,
-    StillLoading,
-)
+from data.errors import ConnectionRefused, FieldmarkError, MalformedAnswer, RateLimited, StillLoading
 from kb.endpoints.endpoint import Endpoint
 
-ResultT = TypeVar("ResultT")
 _TOLD_FROM_S: Final = 5.0  # shorter waits are not worth a line
 _LOG: Final = logging.getLogger(__name__)
 
@@ -44,60 +34,44 @@ class RetryPolicy:
     busy_s: float = 60.0
 
 
+@dataclass(slots=True)
 class Tries:
-    """Tries of requests to one endpoint; a wait that the server asks for holds for all of them."""
+    """The tries of one request so far."""
+
+    n_failed: int = 0
+    waited_s: float = 0.0
+
+
+class Patience:
+    """Waits between the tries of requests to one endpoint; a wait that the server asks for holds for all of them."""
 
     def __init__(self, endpoint: Endpoint, policy: RetryPolicy | None = None, *, warns: bool = True) -> None:
         self._endpoint, self._policy = endpoint, policy or RetryPolicy()
         self._not_before = 0.0
-        self._has_answered = False
         self._told: set[str] | None = set() if warns else None
+        self.has_answered = False
+        """Whether the server has answered anything."""
         self.n_retries = 0
         """Number of retries so far."""
 
-    async def result(
-        self,
-        ask: Callable[[], Awaitable[ResultT]],
-        mend: Callable[[FieldmarkError], Awaitable[ResultT | None]] | None = None,
-    ) -> ResultT:
-        """Return the result of the first try that succeeds.
+    async def turn(self) -> None:
+        """Wait until the server takes requests again."""
+        while (left_s := self._not_before - time.monotonic()) > 0:
+            # Jitter, so that waiting requests do not all return at once.
+            await asyncio.sleep(left_s + random.uniform(0, min(0.5, left_s / 4)))
 
-        Args:
-            ask: one try.
-            mend: another way to the result after an error; None if there is none.
-
-        Raises:
-            KeyRejected: if the key is rejected.
-            SourceError: the error of the last try.
-        """
-        n_failed, waited_s = 0, 0.0
-        while True:
-            while (left_s := self._not_before - time.monotonic()) > 0:
-                # Jitter, so that waiting requests do not all return at once.
-                await asyncio.sleep(left_s + random.uniform(0, min(0.5, left_s / 4)))
-            try:
-                found = await ask()
-            except (SourceError, KeyRejected) as error:
-                n_failed += 1
-                self._has_answered = self._has_answered or not isinstance(error, ConnectionRefused)
-                failure: FieldmarkError = error
-                try:
-                    if mend is not None and (mended := await mend(error)) is not None:
-                        return mended
-                except (SourceError, KeyRejected) as other:  # such as of a server that is busy by now
-                    failure = other
-                wait_s = self._wait_s(failure, n_failed, waited_s)
-                if wait_s is None:
-                    # One error may be raised to several callers that shared a request.
-                    if n_failed > 1 and failure.args and not str(failure.args[0]).endswith(" times)"):
-                        failure.args = (f"{failure.args[0]} (tried {n_failed} times)", *failure.args[1:])
-                    raise failure from None
-                self.n_retries += 1
-                waited_s += wait_s
-            else:
-                self._has_answered = True
-                return found
-            await asyncio.sleep(max(0.0, wait_s - max(0.0, self._not_before - time.monotonic())))
+    async def after(self, error: FieldmarkError, tries: Tries) -> None:
+        """Wait for the next try after an error, or raise the error where another try is in vain or one too many."""
+        tries.n_failed += 1
+        self.has_answered = self.has_answered or not isinstance(error, ConnectionRefused)
+        wait_s = self._wait_s(error, tries)
+        if wait_s is None:
+            if tries.n_failed > 1 and error.args:
+                error.args = (f"{error.args[0]} (tried {tries.n_failed} times)", *error.args[1:])
+            raise error from None
+        self.n_retries += 1
+        tries.waited_s += wait_s
+        await asyncio.sleep(max(0.0, wait_s - max(0.0, self._not_before - time.monotonic())))
 
     def tell(self, what: str, text: str) -> None:
         """Log something unusual about the endpoint, once."""
@@ -105,9 +79,9 @@ class Tries:
             self._told.add(what)
             _LOG.warning("%s %s", self._endpoint.name, text)
 
-    def _wait_s(self, error: FieldmarkError, n_failed: int, waited_s: float) -> float | None:
+    def _wait_s(self, error: FieldmarkError, tries: Tries) -> float | None:
         """Return the seconds before the next try, or None to give up."""
-        policy, left_s = self._policy, self._endpoint.max_wait - waited_s
+        policy, left_s, n_failed = self._policy, self._endpoint.max_wait - tries.waited_s, tries.n_failed
         if not (error.retryable or isinstance(error, MalformedAnswer)):
             return None
         asked_s = error.retry_after_s if isinstance(error, RateLimited) else None
@@ -126,10 +100,10 @@ class Tries:
         if isinstance(error, StillLoading):
             self.tell("loading", f"loads its model; waiting up to {left_s:.0f} s")
         elif isinstance(error, RateLimited):
-            left_s = min(left_s, policy.busy_s - waited_s)
+            left_s = min(left_s, policy.busy_s - tries.waited_s)
         else:
-            tries = policy.tries_if_malformed if isinstance(error, MalformedAnswer) else policy.tries
-            if isinstance(error, ConnectionRefused) and not self._has_answered:
-                tries = min(tries, policy.tries_if_refused)
-            left_s = left_s if n_failed < tries else -1.0
+            most = policy.tries_if_malformed if isinstance(error, MalformedAnswer) else policy.tries
+            if isinstance(error, ConnectionRefused) and not self.has_answered:
+                most = min(most, policy.tries_if_refused)
+            left_s = left_s if n_failed < most else -1.0
         return backoff_s if backoff_s <= left_s else None

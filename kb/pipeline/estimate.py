@@ -67,9 +67,9 @@ def estimate_distilling(
     input_tokens, output_tokens = round(pages * (first + later)), round(pages * sum(replies))
     calls = pages * len(steps)
     seconds = calls * (FIRST_TOKEN_S + sum(replies) / len(steps) / TOKENS_A_SECOND) / endpoint.max_concurrent
-    cost = None
-    if (prices := endpoint.prices) is not None:
-        cost = prices.cost_usd(input_tokens, output_tokens) + (calls - 1) * prices.per_request
+    cost = endpoint.cost_usd(input_tokens, output_tokens)
+    if cost is not None:
+        cost += (calls - 1) * endpoint.price_per_request
     return DistilEstimate(
         distiller=distiller.name,
         pages=pages,

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from data.batches import grouped
+from data.cache_file import CacheFile
 from data.codec import dumps, loads
 from data.errors import BadInput, CostStop, MissingRequirement, SourceError, UsageError
 from data.files import sha256_hex
 from rerank.feedback.methods import N_TURNS
 from rerank.feedback.search import FeedbackSearch, Prepared
 from rerank.feedback.session import Session
-from rerank.judgement_cache import JudgementCache
 from rerank.scheduling import current_query
 
 N_AT_ONCE = 16  # sessions that wait for a model
@@ -62,7 +62,7 @@ async def act(
     queries: Sequence[LabelledQuery],
     *,
     n_turns: int = N_TURNS,
-    store: JudgementCache | None = None,
+    store: CacheFile | None = None,
     on_done: Callable[[ActorRun], None] = lambda _: None,
 ) -> list[ActorRun]:
     """Return the recall of each query, in order; a query that fails is a row with an error.

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cli.common.settings import Settings
+    from data.cache_file import CacheFile
     from data.contracts import ImageCollection
     from papers.feedback.actor import ActorRun
     from papers.feedback.labelled import LabelledQueries
-    from rerank.judgement_cache import JudgementCache
     from rerank.reranker import Tally
 
 
@@ -161,7 +161,7 @@ def _run(
     opened: FeedbackResources,
     settings: FeedbackSettings,
     n_turns: int,
-    store: JudgementCache,
+    store: CacheFile,
 ) -> tuple[Sequence[ActorRun], Tally]:
     import asyncio
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from data.cache_file import CacheFile
 from data.files import sha256_hex
-from rerank.judgement_cache import JudgementCache
 
 
 class UnfinishedRuns:
@@ -23,14 +23,14 @@ class UnfinishedRuns:
         self._folder = home / "feedback" / sha256_hex(repr(parts))[:24]
 
     @contextmanager
-    def of(self, method: str) -> Iterator[JudgementCache]:
+    def of(self, method: str) -> Iterator[CacheFile]:
         """Give the finished queries of a method.
 
         Raises:
             StoreError: if the file is damaged.
             MissingRequirement: if the disk is full or not writable.
         """
-        with JudgementCache(self._folder / f"{method}.sqlite") as store:
+        with CacheFile(self._folder / f"{method}.sqlite") as store:
             yield store
 
     def remove(self) -> None:

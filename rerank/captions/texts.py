@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,14 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from PIL.Image import Image
 
-from data.contracts import ChatModel, TextEncoder, replies_of
+from data.cache_file import CacheFile
+from data.contracts import ChatModel, TextEncoder
 from data.errors import MalformedAnswer
-from data.files import file_state
+from data.files import file_state, sha256_hex
 from data.images import MAX_SIDE
 from data.images.decode import ENCODER_SIDE, read_image
 from data.images.jpeg import jpeg_of
 from data.records import ChatMessage, ChatRequest
-from rerank.judgement_cache import JudgementCache, cache_key
 from rerank.prompting import Prompts
 
 CAPTION_TOKENS: Final = 200
@@ -47,10 +46,6 @@ class ImageCaptioner(Protocol):
 
 class Captioner(Protocol):
     """Writes captions of photos."""
-
-    @property
-    def name(self) -> str:
-        """Model and prompt; part of the key of stored captions."""
 
     async def caption(self, path: Path) -> PhotoText:
         """Return the caption of a photo.
@@ -81,11 +76,6 @@ class VisionCaptioner:
         self._chat, self._prompts = chat, prompts or Prompts()
         self._prompt, self._max_tokens = prompt, max_tokens
 
-    @property
-    def name(self) -> str:
-        """The model and the prompt."""
-        return f"{replies_of(self._chat)} prompt {self._prompts.digest(self._prompt)}"
-
     async def caption(self, path: Path) -> PhotoText:
         """Return the caption of a photo."""
         jpeg = await asyncio.to_thread(jpeg_of, path, max_side=MAX_SIDE)
@@ -95,23 +85,24 @@ class VisionCaptioner:
 
 
 class LocalCaptioner:
-    """Captions by a model on this machine, one photo at a time."""
+    """Captions by a model on this machine, one photo at a time; a cache stores them by file, size and time."""
 
-    def __init__(self, model: ImageCaptioner) -> None:
-        self._model = model
+    def __init__(self, model: ImageCaptioner, cache: CacheFile | None = None) -> None:
+        self._model, self._cache = model, cache
         self._turn = asyncio.Lock()
-
-    @property
-    def name(self) -> str:
-        """The model."""
-        return self._model.name
 
     async def caption(self, path: Path) -> PhotoText:
         """Return the caption of a photo."""
+        key = sha256_hex(f"{self._model.name}\n{path.resolve()}\n{file_state(path)}")
+        if self._cache is not None and (stored := self._cache.get(key)):
+            return PhotoText(text=stored)
         image = await asyncio.to_thread(read_image, path, min_side=ENCODER_SIDE)
         async with self._turn:
             (text,) = await asyncio.to_thread(self._model.caption_images, [image])
-        return PhotoText(text=_whole(text, self.name, 0.0))
+        made = PhotoText(text=_whole(text, self._model.name, 0.0))
+        if self._cache is not None:
+            self._cache.put(key, made.text)
+        return made
 
 
 def _whole(text: str, model: str, cost_usd: float | None) -> str:
@@ -120,28 +111,6 @@ def _whole(text: str, model: str, cost_usd: float | None) -> str:
     if not words:
         raise MalformedAnswer(f"{model}: an empty caption", cost_usd=cost_usd)
     return " ".join(words)
-
-
-class StoredCaptioner:
-    """A captioner whose captions are kept by file, size and time, so that a killed run resumes."""
-
-    def __init__(self, captioner: Captioner, cache: JudgementCache) -> None:
-        self._captioner, self._cache = captioner, cache
-
-    @property
-    def name(self) -> str:
-        """The name of the captioner."""
-        return self._captioner.name
-
-    async def caption(self, path: Path) -> PhotoText:
-        """Return the caption of a photo; a stored one costs nothing."""
-        parts = {"caption by": self.name, "photo": str(path.resolve()), "state": file_state(path)}
-        key = cache_key(parts)
-        if (stored := self._cache.get(key)) is not None and (text := json.loads(stored)):
-            return PhotoText(text=text)
-        made = await self._captioner.caption(path)
-        self._cache.put(key, json.dumps(made.text))
-        return made
 
 
 class TextScorer(Protocol):

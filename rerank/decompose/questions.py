@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, Literal
 
-from data.codec import dumps, loads
-from data.contracts import ChatModel, replies_of
+from data.contracts import ChatModel
 from data.errors import MalformedAnswer
 from data.foreign_json import json_object
 from data.records import ChatMessage, ChatReply, ChatRequest, Context, QueryPart, Question
 from rerank.decompose.plain_questions import direct_question, plain_questions
-from rerank.judgement_cache import JudgementCache, cache_key
 from rerank.prompting import Prompts, fenced_context, object_schema
 from rerank.queries import Query, Task
 from rerank.reranker import total_cost
@@ -50,10 +48,6 @@ class QuestionWriter:
     def __init__(self, chat: ChatModel, *, prompts: Prompts | None = None) -> None:
         self._chat = chat
         self._prompts = prompts or Prompts()
-
-    def name_for(self, task: Task) -> str:
-        """Return the model and the prompt for queries of a task."""
-        return f"{replies_of(self._chat)} prompt {self._prompts.digest(_prompt_for(task))}"
 
     async def write(
         self, query: str, *, context: str = "", task: Task = "text"
@@ -160,7 +154,6 @@ async def plan_query(
     context: Callable[[str], Context] | None,
     writer: QuestionWriter | None,
     parts: Callable[[str], Sequence[QueryPart]] | None,
-    cache: JudgementCache,
 ) -> QueryPlan:
     """Return the questions and the context of a query; the arguments are those of `DecomposeReranker`.
 
@@ -180,10 +173,6 @@ async def plan_query(
     if writer is None:
         questions = plain_questions(words, found, uses_looks=settings.context)
         return QueryPlan(questions=questions, passage=passage, looks=looks, source="rule")
-    key = cache_key({"questions": 3, "writer": writer.name_for(query.task), "query": words, "context": passage})
-    cached = cache.get(key)
-    if cached is not None:
-        return replace(loads(QueryPlan, cached), looks=looks)
     try:
         questions, cost = await writer.write(words, context=passage, task=query.task)
     except MalformedAnswer as error:
@@ -191,6 +180,4 @@ async def plan_query(
             questions=(direct_question(words),), passage=passage, looks=looks, source="fallback",
             cost_usd=error.cost_usd, note=str(error),
         )  # fmt: skip
-    plan = QueryPlan(questions=questions, passage=passage, looks=looks, source="model", cost_usd=cost)
-    cache.put(key, dumps(plan))
-    return plan
+    return QueryPlan(questions=questions, passage=passage, looks=looks, source="model", cost_usd=cost)

@@ -11,14 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 
-from data.codec import dumps, loads
 from data.contracts import Judge, SeenImage
 from data.errors import BadInput, MalformedAnswer, NoEvidence, TooManyUnscored
-from data.files import sha256_hex
 from data.records import Context, Job, JobImage, Judgement, QueryPart, QuestionAnswer, RankedImage
 from data.words import plural
 from rerank.decompose.questions import QueryPlan, QuestionWriter, plan_query
-from rerank.judgement_cache import JudgementCache, cache_key
 from rerank.judges.judgements import NO_EVIDENCE, answer_of
 from rerank.queries import check_decompose, reading_reference
 from rerank.reranker import FAILURES, UNREADABLE_SCORE, ScoredImage, Tally, begin, ranked_by_score, share_of, total_cost
@@ -35,12 +32,6 @@ class PhotoAnswers:
     error: str | None = None
     notes: tuple[str, ...] = ()
     """Reasons given before an answer, or why it is missing, each with the number of its question."""
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether every question that was asked has an answer or counts for nothing; only such photos are cached."""
-        found = [answer for answer in self.answers if answer.obtained_by != NO_EVIDENCE]
-        return self.error is None and bool(found) and all(answer.probability is not None for answer in found)
 
 
 def collect_answers(answers: Sequence[QuestionAnswer], judged: Sequence[Judgement]) -> PhotoAnswers:
@@ -64,7 +55,7 @@ class MissingAnswers:
     """Why the first one is missing, if the judge says so."""
 
     def add(self, answers: Sequence[QuestionAnswer], judged: Sequence[Judgement] = ()) -> None:
-        """Count answers; `judged` are the judgements that they come from, unless they are cached."""
+        """Count answers; `judged` are the judgements that they come from."""
         counted = [answer for answer in answers if answer.obtained_by != NO_EVIDENCE]
         self.n += len(counted)
         self.n_missing += sum(answer.probability is None for answer in counted)
@@ -148,7 +139,6 @@ _WORDS: Final = {
     "answers": ("answer", "answers"),
     "unscored": ("without a usable answer",) * 2,
     "skipped": ("question skipped after a sure no", "questions skipped after a sure no"),
-    "cached": ("photo from the cache", "photos from the cache"),
 }
 _WARNED: Final = {
     "unsure": (
@@ -171,7 +161,6 @@ class DecomposeReranker:
         context: returns background on the words of a query; used where the settings ask for context.
         writer: writes questions; without it a plain rule does.
         parts: finds the names in a query, for the plain rule.
-        cache: answers of earlier runs; None keeps them in memory.
         root: folder of relative paths in jobs.
 
     Source:
@@ -189,15 +178,12 @@ class DecomposeReranker:
         context: Callable[[str], Context] | None = None,
         writer: QuestionWriter | None = None,
         parts: Callable[[str], Sequence[QueryPart]] | None = None,
-        cache: JudgementCache | None = None,
         root: str | Path = ".",
     ) -> None:
         self._judge = judge
         self._settings = settings or DecomposeSettings()
-        self._cache = cache or JudgementCache(None)
-        self._owns_cache = cache is None
         self._by_rule = writer is None and not self._settings.direct
-        self._plan = partial(plan_query, context=context, writer=writer, parts=parts, cache=self._cache)
+        self._plan = partial(plan_query, context=context, writer=writer, parts=parts)
         self._root = Path(root)
         self._readers = ThreadPoolExecutor(N_READERS, thread_name_prefix="photos")
         self.tally = Tally(words=_WORDS, warned=_WARNED)
@@ -251,8 +237,6 @@ class DecomposeReranker:
     def close(self) -> None:
         """Release the threads that read photos."""
         self._readers.shutdown(wait=False, cancel_futures=True)
-        if self._owns_cache:
-            self._cache.close()
 
     @property
     def _stop_below(self) -> float:
@@ -260,25 +244,14 @@ class DecomposeReranker:
         return default if self._settings.stop_below is None else self._settings.stop_below
 
     async def _photo(self, image: JobImage, work: _QueryWork) -> PhotoAnswers:
-        """Return the answers on a photo, from the cache or from the judge."""
-        loop = asyncio.get_running_loop()
-        path = self._root / image.path
+        """Return the judge's answers on a photo."""
         judged: list[Judgement] = []
         try:
-            digest = await loop.run_in_executor(self._readers, partial(_digest, path))
-            key = self._key(work, digest) if digest else None
-            cached = self._cache.get(key) if key else None
-            if cached is None:
-                async with work.slots:
-                    look = await loop.run_in_executor(self._readers, self._judge.look, path)
-                    look = replace(look, reference=work.reference) if work.reference else look
-                    photo = await self._ask(look, work, judged)
-                if key is not None and photo.is_complete:
-                    self._cache.put(key, dumps(photo))
-            else:
-                photo = loads(PhotoAnswers, cached)
-                work.missing.add(photo.answers)
-                self.tally.counts["cached"] += 1
+            async with work.slots:
+                read = partial(self._judge.look, self._root / image.path)
+                look = await asyncio.get_running_loop().run_in_executor(self._readers, read)
+                look = replace(look, reference=work.reference) if work.reference else look
+                photo = await self._ask(look, work, judged)
         except TooManyUnscored:
             raise  # the whole query fails
         except (BadInput, *FAILURES) as error:
@@ -326,20 +299,6 @@ class DecomposeReranker:
         """Return the passage; encoders, which see no reference photos either, take it for looks."""
         return work.plan.passage if self._judge.sees_references else work.plan.looks
 
-    def _key(self, work: _QueryWork, digest: str) -> str:
-        """Return the cache key of the answers on a photo."""
-        texts = [
-            [q.question, q.statement, q.negation, q.is_query, q.relation, *q.taxon_ids] for q in work.plan.questions
-        ]
-        how = [self._settings.is_chained, self._settings.together, self._stop_below]
-        return cache_key(
-            {
-                "answers": 4, "judge": self._judge.name, "image": digest, "query": work.query, "questions": texts,
-                "context": self._context(work), "how": how,
-                **({"reference": sha256_hex(work.reference)} if work.reference else {}),
-            }
-        )  # fmt: skip
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _QueryWork:
@@ -350,11 +309,3 @@ class _QueryWork:
     missing: MissingAnswers
     reference: bytes = b""
     slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(N_PHOTOS))
-
-
-def _digest(path: Path) -> str:
-    """Return the hash of a file; empty if it is unreadable, which the judge reports."""
-    try:
-        return sha256_hex(path.read_bytes()) if path.is_file() else ""
-    except (OSError, ValueError):
-        return ""

@@ -47,13 +47,6 @@ class EncoderJudge:
     costs_money = False
     sees_references = False
 
-    @property
-    def name(self) -> str:
-        """The spaces, the scale and the scorer of species."""
-        spaces = " ".join(encoder.space for encoder in self._encoders)
-        scorer = "" if self._species is None else f" species {self._species.name}"
-        return f"encoder {spaces} scale {SCALE:g}{scorer}"
-
     def look(self, path: Path) -> SeenImage:
         """Return the place of the photo, which is encoded for its first statement."""
         return SeenImage(path=path)

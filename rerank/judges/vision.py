@@ -16,14 +16,14 @@ from typing import Final, Literal
 
 from PIL import Image
 
-from data.contracts import ChatModel, SeenImage, replies_of
+from data.contracts import ChatModel, SeenImage
 from data.errors import CutOff, Refused
 from data.images.jpeg import jpeg_of
 from data.records import ChatMessage, ChatReply, ChatRequest, Judgement, Question, QuestionAnswer
 from rerank.judges import answers
 from rerank.judges.answers import ANSWER_TOKENS, FIRST_WORDS, TOP_LOGPROBS, YesNo
 from rerank.judges.judgements import answer_of, majority, refused, stated, unclear
-from rerank.prompting import PLACEHOLDERS, Prompts, fenced_context, object_schema
+from rerank.prompting import Prompts, fenced_context, object_schema
 from rerank.queries import PHOTO_LABEL, REFERENCE_LABEL
 from rerank.reranker import total_cost
 from rerank.scheduling import all_of
@@ -63,12 +63,6 @@ class VisionJudge:
         self._prompts = prompts or Prompts()
         self._abilities: Abilities | None = None
         self._probing = asyncio.Lock()
-
-    @property
-    def name(self) -> str:
-        """The model, the settings and the prompts."""
-        names = tuple(name for name in PLACEHOLDERS if name == "direct" or name.startswith("question"))
-        return f"vision {replies_of(self._chat)} {self._settings} prompts {self._prompts.digest(*names)}"
 
     def look(self, path: Path) -> SeenImage:
         """Return the photo as a JPEG, scaled and encoded once for all questions."""

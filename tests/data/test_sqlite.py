@@ -63,17 +63,38 @@ def test_a_locked_database_is_waited_for(tmp_path: Path, monkeypatch: pytest.Mon
         assert other.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
-def test_a_file_of_an_earlier_version_survives_a_full_disk(tmp_path: Path) -> None:
-    """Its new table cannot be made; the next use tries again, and does not take the file for damaged."""
+def test_a_cache_survives_a_full_disk(tmp_path: Path) -> None:
+    """The next use tries again, and does not take the file for damaged."""
     path = tmp_path / "replies.sqlite"
-    earlier = "CREATE TABLE IF NOT EXISTS replies (reply TEXT)"
-    schema = f"{earlier}; CREATE TABLE IF NOT EXISTS checksums (checksum TEXT);"
-    with closing(sqlite3.connect(path)) as db, db:
-        db.execute(earlier)
-        db.execute("INSERT INTO replies VALUES ('paid for')")
-    with CacheFile(path, schema=schema, synchronous="FULL", lost="it is asked for again") as cache:
+    with CacheFile(path) as cache:
+        cache.put("k", "paid for")
+    with CacheFile(path) as cache:
         with files_of_at_most(0), pytest.raises(MissingRequirement):
-            cache.run(lambda db: db.execute("SELECT * FROM checksums").fetchall())
-        found = cache.run(lambda db: db.execute("SELECT reply FROM replies LEFT JOIN checksums").fetchall())
-    assert found == [("paid for",)]
+            cache.put("k", "lost")
+        assert cache.get("k") == "paid for"
     assert not list(tmp_path.glob("*.damaged-*"))
+
+
+def test_a_cleared_cache_is_empty_and_says_how_many_bytes_it_freed(tmp_path: Path) -> None:
+    with CacheFile(tmp_path / "replies.sqlite") as cache, CacheFile(tmp_path / "replies.sqlite") as other:
+        for i in range(50):
+            cache.put(str(i), f"{i} " * 4_000)
+        assert other.get("7") == "7 " * 4_000
+        before = sum(file.stat().st_size for file in tmp_path.iterdir())
+        freed = cache.clear()
+        assert freed == before - sum(file.stat().st_size for file in tmp_path.iterdir()) > 400_000
+        assert (len(cache), other.get("7")) == (0, None)
+        cache.put("7", "seven")
+        assert other.get("7") == "seven"
+
+
+def test_a_fresh_cache_reads_only_what_it_wrote(tmp_path: Path) -> None:
+    path = tmp_path / "replies.sqlite"
+    with CacheFile(path) as cache:
+        cache.put("k", "first")
+    with CacheFile(path, fresh=True) as cache:
+        assert (cache.get("k"), cache.get("k", earlier=True)) == (None, "first")
+        cache.put("k", "second")
+        assert cache.get("k") == "second"
+    with CacheFile(path) as cache:
+        assert cache.get("k") == "second"

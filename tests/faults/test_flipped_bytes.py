@@ -11,17 +11,17 @@ import pytest
 from PIL import Image
 
 import kb
+from data.cache_file import CacheFile
 from data.contracts import Encoders
 from data.errors import FieldmarkError
 from data.records import ChatMessage, ChatReply, ChatRequest
 from kb.checklist.shelf import Shelf
 from kb.checklist.stored.stored_checklist import StoredChecklist
-from kb.endpoints.reply_cache import ReplyCache
+from kb.endpoints.reply_cache import ReplyCache, request_key
 from kb.store.calibrations import save_calibration
 from kb.store.knowledge_base import KnowledgeBase
 from rerank import open_collection
 from rerank.feedback.session import CollectionState, Session, Turn, read_session, write_session
-from rerank.judgement_cache import JudgementCache
 from tests.damaged import damaged
 from tests.faults.draw import Draw
 from tests.kb.checklist.stored.checklist_files import darwin_core
@@ -54,7 +54,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory, encoders: Encoders) -> Path:
             collection=CollectionState(space="s", n=3, digest="0"),
         ),
     )  # fmt: skip
-    with Replies(folder / "replies.sqlite") as replies, JudgementCache(folder / "judgements.sqlite") as judgements:
+    with Replies(folder / "replies.sqlite") as replies, CacheFile(folder / "judgements.sqlite") as judgements:
         for request, reply in zip(REQUESTS, REPLIES, strict=True):
             replies.put(request, reply)
         for key, judgement in JUDGEMENTS.items():
@@ -138,7 +138,7 @@ def check(path: Path, digest: str, encoders: Encoders) -> str:
             case "replies.sqlite":
                 return check_cache(Replies(path), [(request,) for request in REQUESTS], REPLIES)
             case "judgements.sqlite":
-                return check_cache(JudgementCache(path), [(key,) for key in JUDGEMENTS], list(JUDGEMENTS.values()))
+                return check_cache(CacheFile(path), [(key,) for key in JUDGEMENTS], list(JUDGEMENTS.values()))
             case _:
                 StoredChecklist(path).close()
                 raise AssertionError("a kept checklist whose bytes changed is never read")
@@ -154,10 +154,10 @@ class Replies(ReplyCache):
     """The cache of one model's replies, as texts."""
 
     def get(self, request: ChatRequest) -> Any:  # type: ignore[override]
-        return (reply := super().get("m", request)) and reply.text
+        return (reply := self.find(request_key("m", request))) and reply.text
 
     def put(self, request: ChatRequest, text: str) -> None:  # type: ignore[override]
-        super().put("m", request, reply=ChatReply(text=text, model="m"))
+        self.store(request_key("m", request), ChatReply(text=text, model="m"))
 
 
 PLACES = (

@@ -81,7 +81,7 @@ def ask_page(origin: str) -> Any:
 
 def ask_model(origin: str) -> Any:
     with Client(Endpoint(model="any", base_url=f"{origin}/v1")) as client:
-        return wait_for(client.chat({"model": "any", "messages": []}))
+        return wait_for(client.answer({"model": "any", "messages": []}))
 
 
 def test_answers_beyond_the_limits_are_refused_without_being_unpacked() -> None:

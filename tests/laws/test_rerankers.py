@@ -11,7 +11,7 @@ from PIL import Image
 
 from data.errors import BadImage, BadInput, UsageError
 from data.records import ChatReply, Job, JobImage
-from kb.endpoints.drawing.image_connection import Drawings
+from kb.endpoints.images import Drawings
 from recognize import load_encoders
 from rerank import METHODS, RerankResources, first_stage, make_reranker, rerank, run_jobs
 from rerank.captions.texts import SentenceScorer, VisionCaptioner

@@ -171,7 +171,7 @@ def made() -> tuple[MemoryStore, Any]:
 @pytest.fixture
 def scorer() -> SpeciesScorer:
     store, encoders = made()
-    return RecognizerScorer(store, lambda: Recognizer(store, encoders), state="first")
+    return RecognizerScorer(store, lambda: Recognizer(store, encoders))
 
 
 def test_the_species_of_a_photo_has_the_highest_chance_and_species_without_looks_none(
@@ -190,7 +190,7 @@ def test_the_species_of_a_photo_has_the_highest_chance_and_species_without_looks
     store, encoders = made()
     recognizer = Recognizer(store, encoders)
     recognizer.calibration = shipped_calibration()
-    assert RecognizerScorer(store, lambda: recognizer, state="first").is_calibrated
+    assert RecognizerScorer(store, lambda: recognizer).is_calibrated
 
 
 def test_photos_of_waiting_threads_are_recognised_together_and_one_by_one_equally(tmp_path: Path) -> None:
@@ -208,7 +208,7 @@ def test_photos_of_waiting_threads_are_recognised_together_and_one_by_one_equall
     for i, path in enumerate(paths[:5]):
         bird("crimson" if i % 2 else "royalblue", size=90 + i).save(path)
     paths[5].write_bytes(b"no picture")
-    scorer = RecognizerScorer(store, lambda: recognizer, state="first")
+    scorer = RecognizerScorer(store, lambda: recognizer)
     with ThreadPoolExecutor(6) as pool:
         asked = [pool.submit(scorer.chance, path, ["corvus-corax", "cardinalis-cardinalis"]) for path in paths]
         for _ in range(1000):
@@ -220,7 +220,7 @@ def test_photos_of_waiting_threads_are_recognised_together_and_one_by_one_equall
         with pytest.raises(BadImage):
             asked[5].result()
     assert len(seen) <= 2 and sum(map(len, seen)) == 6
-    alone = RecognizerScorer(store, lambda: Recognizer(store, encoders), state="first")
+    alone = RecognizerScorer(store, lambda: Recognizer(store, encoders))
     expected = [alone.chance(path, ["corvus-corax", "cardinalis-cardinalis"]) for path in paths[:5]]
     assert found == pytest.approx(expected, abs=1e-6)
     assert scorer.chance(paths[0], ["corvus-corax"]) and sum(map(len, seen)) == 6, "recognised once"
@@ -234,6 +234,5 @@ def test_an_empty_knowledge_base_knows_no_species(tmp_path: Path) -> None:
     def refuse() -> Recognizer:
         raise MissingKnowledgeBase(tmp_path, why="No species in the knowledge base")
 
-    scorer = RecognizerScorer(store, refuse, state="first")
+    scorer = RecognizerScorer(store, refuse)
     assert not scorer.knows("corvus-corax") and scorer.chance(tmp_path / "a.png", ["corvus-corax"]) == 0
-    assert "first" in scorer.name

@@ -22,7 +22,7 @@ from PIL import Image, ImageColor
 from data.errors import CutOff, FieldmarkError, MalformedAnswer, Refused, SourceUnavailable
 from data.files import sha256_hex
 from data.records import ChatReply, ChatRequest, Context, Job, JobImage, QueryPart, RankedImage, TokenLogprobs
-from kb.endpoints.drawing.image_connection import Drawings
+from kb.endpoints.images import Drawings
 from recognize import load_encoders
 from rerank import METHODS, PRESETS, FairChat, RerankResources, RerankSettings, make_reranker, plan_run, run_jobs
 from rerank.captions.texts import SentenceScorer, VisionCaptioner

@@ -7,9 +7,8 @@ import pytest
 
 from data.errors import MalformedAnswer, Refused, ReplyLost
 from data.records import ChatMessage, ChatReply, ChatRequest
-from kb.endpoints.answer import end_of, reply_of
+from kb.endpoints.answer import chat_of_events, end_of, reply_of
 from kb.endpoints.endpoint import Endpoint
-from kb.endpoints.events import chat_of_events
 
 URL = "https://a.example/frogs"
 REQUEST = ChatRequest(messages=(ChatMessage(role="user", text="What is amplexus?"),), max_tokens=50)

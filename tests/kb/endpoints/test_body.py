@@ -3,9 +3,8 @@
 from typing import Any
 
 from data.records import ChatMessage, ChatRequest
-from kb.endpoints.body import body_of
 from kb.endpoints.endpoint import Endpoint
-from kb.endpoints.form import Form
+from kb.endpoints.form import Form, body_of
 
 JPEG = b"\xff\xd8\xff made up"
 TALK = ChatRequest(
@@ -37,12 +36,11 @@ def told(payload: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def test_messages_have_the_roles_of_the_settings() -> None:
+def test_instructions_are_part_of_the_first_message_where_a_server_takes_no_system_messages() -> None:
     rest = [("user", "Photo 1: #"), ("user", "Photo 2: #"), ("assistant", "Hm."), ("user", "Go on.")]
     assert told(body()) == [("system", "Be brief."), *rest]
-    assert told(body(system_role="developer")) == [("developer", "Be brief."), *rest]
     in_one = [("user", "Be brief. Photo 1: #"), *rest[1:]]
-    assert told(body(system_role="user")) == told(body(form=Form(system=False))) == in_one
+    assert told(body(form=Form(system=False))) == in_one
 
 
 def test_messages_of_one_role_are_joined_with_texts_and_pictures_in_turn() -> None:
@@ -55,7 +53,7 @@ def test_messages_of_one_role_are_joined_with_texts_and_pictures_in_turn() -> No
 
 def test_a_schema_in_words_ends_the_last_message_of_the_user() -> None:
     request = ChatRequest(messages=TALK.messages[:3], json_schema={"type": "object"})
-    roles_and_texts = told(body(request, json="text"))
+    roles_and_texts = told(body(request, Form(json="text")))
     assert [role for role, _ in roles_and_texts] == ["system", "user", "user"]
     assert "JSON schema" in roles_and_texts[-1][1]
     assert "JSON schema" not in roles_and_texts[1][1]
@@ -93,7 +91,6 @@ def test_each_part_is_left_out_or_replaced_as_the_form_says() -> None:
         }},
     }  # fmt: skip
     assert body(request, stream=True)["stream"] is True
-    assert body(request, Form(json="plain schema"), json="text") == body(request, Form(json="text"))
 
 
 def test_effort_and_more_fields_are_sent() -> None:
@@ -109,9 +106,8 @@ def test_settings_that_change_replies_are_in_the_name_of_a_model() -> None:
     plain = Endpoint(model="m")
     changes: tuple[dict[str, Any], ...] = (
         {"reasoning_effort": "low"}, {"reasoning_effort": "none"}, {"extra_body": {"a": 1}}, {"extra_body": {"a": 2}},
-        {"system_role": "user"}, {"json": "text"}, {"json": "object"},
     )  # fmt: skip
-    assert len({plain.name, *(Endpoint(model="m", **settings).name for settings in changes)}) == 8
+    assert len({plain.name, *(Endpoint(model="m", **settings).name for settings in changes)}) == 5
     assert plain.name == Endpoint(model="m", max_tokens=9_000, timeout=5, image_px=9, price_in=1).name
     assert plain.name == "m@api.openai.com"
     local = Endpoint(model="m", base_url="http://[::1]:8000/v1")

@@ -5,29 +5,31 @@ import time
 from typing import Any
 
 from data.errors import BadRequest, FieldmarkError, KeyRejected, RateLimited, SourceError, StillLoading, TooFewTokens
-from kb.endpoints.failures import error_of, texts_of
+from kb.endpoints.endpoint import Endpoint
+from kb.endpoints.failures import error_of
 
 
 def failure(status: int, body: object, base_url: str = "http://h/v1", **headers: str) -> FieldmarkError:
     content = body if isinstance(body, str) else json.dumps(body)
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return error_of("m", status, named, content, key="", key_name="KEY", base_url=base_url)
+    return error_of(Endpoint(model="m", base_url=base_url, api_key_env="KEY"), "", status, named, content)
 
 
 def test_the_texts_of_every_form_of_error_are_read() -> None:
     raw = json.dumps({"error": {"message": "at most 1 image"}})
     for body, expected in (
-        ({"error": {"message": "no", "code": 5}}, ["no"]),
-        ([{"error": {"code": 400, "message": "no", "status": "INVALID_ARGUMENT"}}], ["no"]),
-        ({"error": "no", "error_type": "validation"}, ["no"]),
-        ({"detail": "no"}, ["no"]),
-        ({"detail": [{"loc": ["body", "seed"], "msg": "not permitted", "input": 1}]}, ["body.seed: not permitted"]),
-        ({"error": {"message": "Provider error", "metadata": {"raw": raw}}}, ["Provider error", "at most 1 image"]),
-        ("plain text", ["plain text"]),
-        ({}, []),
+        ({"error": {"message": "no", "code": 5}}, ": no"),
+        ([{"error": {"code": 400, "message": "no", "status": "INVALID_ARGUMENT"}}], ": no"),
+        ({"error": "no", "error_type": "validation"}, ": no"),
+        ({"detail": "no"}, ": no"),
+        ({"errors": ["no", "never"]}, ": no; never"),
+        ({"detail": [{"loc": ["body", "seed"], "msg": "not permitted", "input": 1}]}, ": body.seed; not permitted"),
+        ({"error": {"message": "Provider error", "metadata": {"raw": raw}}}, ": Provider error; at most 1 image"),
+        ({"reply": "not now"}, ": not now"),
+        ("plain text", ": plain text"),
+        ({}, ""),
     ):
-        assert list(texts_of(body)) == expected, body
-    assert str(failure(422, {"detail": [{"loc": ["body", "seed"], "msg": "no"}]})) == "m: 422: body.seed: no"
+        assert str(failure(422, body)) == f"m@h: 422{expected}", body
 
 
 def test_the_wait_is_found_wherever_a_server_states_it() -> None:

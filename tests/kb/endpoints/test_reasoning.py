@@ -5,7 +5,7 @@ import math
 import pytest
 
 from data.records import TokenLogprobs
-from kb.endpoints.reasoning import separated, tokens_of_answer
+from kb.endpoints.answer import separated, tokens_of_answer
 
 
 @pytest.mark.parametrize(

@@ -57,10 +57,9 @@ def test_a_repeated_request_is_free_and_not_sent(tmp_path: Path) -> None:
 
 def test_a_cached_reply_is_unchanged_but_free(tmp_path: Path) -> None:
     cache = ReplyCache(tmp_path / "r.sqlite")
-    assert cache.get("m", ASKED) is None
-    cache.put("m", ASKED, reply=REPLY)
-    cache.put("m", ASKED, reply=replace(REPLY, text="No"))  # two concurrent processes: the first reply stays
-    assert cache.get("m", ASKED) == replace(REPLY, cost_usd=0.0, cached=True)
+    assert cache.find("a") is None
+    cache.store("a", REPLY)
+    assert cache.find("a") == replace(REPLY, cost_usd=0.0, cached=True)
     cache.close()
 
 
@@ -91,7 +90,7 @@ def test_a_file_that_is_not_a_cache_is_kept_under_another_name(
     notes = b"these are my notes, not a database" * 100
     path.write_bytes(notes)
     with ReplyCache(path) as cache:
-        assert cache.get("m", ASKED) is None
+        assert cache.find("a") is None
     assert (tmp_path / "r.sqlite.damaged-1").read_bytes() == notes
     assert [record.getMessage().partition(" is damaged")[0] for record in caplog.records] == [str(path)]
 
@@ -99,7 +98,7 @@ def test_a_file_that_is_not_a_cache_is_kept_under_another_name(
 def test_a_reply_is_stored_although_its_caller_gives_up_meanwhile(tmp_path: Path) -> None:
     path = tmp_path / "replies.sqlite"
     with ReplyCache(path) as cache:
-        cache.put("another", ASKED, reply=REPLY)
+        cache.store("another", REPLY)
     blocker = sqlite3.connect(path, isolation_level=None)
     blocker.execute("BEGIN IMMEDIATE")
 
@@ -137,7 +136,7 @@ def test_unstored_replies_never_exceed_the_concurrency_limit(tmp_path: Path) -> 
         return n_asked
 
     with ReplyCache(path) as cache:
-        cache.put("another", ASKED, reply=REPLY)
+        cache.store("another", REPLY)
     blocker = sqlite3.connect(path, isolation_level=None)
     blocker.execute("BEGIN IMMEDIATE")
     with OpenAIServer(Answer(text="Yes")) as server:
@@ -172,8 +171,7 @@ def put_all(path: Path, name: str) -> None:
     """Store replies, then die."""
     cache = ReplyCache(path)
     for i in range(40):
-        request = ChatRequest(messages=(ChatMessage(role="user", text=f"{name} {i}"),))
-        cache.put("m", request, reply=ChatReply(text=str(i), model="m"))
+        cache.store(f"{name} {i}", ChatReply(text=str(i), model="m"))
     os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -188,5 +186,5 @@ def test_concurrent_and_killed_processes_lose_no_reply(tmp_path: Path) -> None:
     with ReplyCache(path) as cache:
         assert len(cache) == 120
         cache.close()  # opens again to store
-        cache.put("m", ASKED, reply=REPLY)
+        cache.store("a", REPLY)
         assert len(cache) == 121

@@ -3,7 +3,6 @@ from typing import Any
 
 import pytest
 
-from data.codec import dumps, loads
 from data.errors import NoEvidence, TooManyUnscored
 from data.records import Judgement, QuestionAnswer
 from rerank.decompose.reranker import MissingAnswers, PhotoAnswers, collect_answers, photo_scores
@@ -41,7 +40,7 @@ def test_missing_answers_fail_only_above_the_limit_of_expected_and_at_the_end_of
         missing.check(is_last=True)
 
 
-def test_a_row_survives_json_and_is_complete_without_missing_answers() -> None:
+def test_a_row_has_the_cost_and_the_notes_of_its_answers() -> None:
     judged = [
         Judgement(probability=0.75, answer="yes", obtained_by="logprobs", note="A crest,\nand long.", cost_usd=0.5),
         Judgement(probability=None, answer=None, obtained_by="refused", note="no", cost_usd=0.25),
@@ -51,9 +50,7 @@ def test_a_row_survives_json_and_is_complete_without_missing_answers() -> None:
         for i, one in enumerate(judged)
     ]
     row = collect_answers(answers, judged)
-    assert (row.cost_usd, row.notes, row.is_complete) == (0.75, ("1. A crest, and long.", "2. no"), False)
-    assert loads(PhotoAnswers, dumps(row)) == row
-    assert collect_answers(answers[:1], judged[:1]).is_complete and not PhotoAnswers(error="x").is_complete
+    assert (row.cost_usd, row.notes) == (0.75, ("1. A crest, and long.", "2. no"))
     assert collect_answers(answers, [replace(judged[0], cost_usd=None), judged[1]]).cost_usd is None
 
 
@@ -68,7 +65,6 @@ def without_evidence(*probabilities: Any) -> PhotoAnswers:
 def test_questions_without_evidence_do_not_count() -> None:
     rows = [without_evidence(0.8, None), without_evidence(0.2, None)]
     assert photo_scores(rows, 2, "zero") == photo_scores(rows, 2, "mean") == pytest.approx([80, 20])
-    assert rows[0].is_complete and not without_evidence(None, None).is_complete
     missing = MissingAnswers(max_share=0.0, n_expected=4)
     for row in rows:
         missing.add(row.answers)

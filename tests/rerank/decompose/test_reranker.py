@@ -9,7 +9,7 @@ from PIL import Image
 from data.contracts import SeenImage
 from data.errors import SourceUnavailable, UsageError
 from data.records import Context, Job, JobImage, Judgement
-from rerank import DecomposeReranker, JudgementCache
+from rerank import DecomposeReranker
 from rerank.decompose.questions import QuestionWriter
 from rerank.settings import PRESETS, DecomposeSettings
 from tests.rerank.scripted import QUESTIONS, ScriptedChat, questions_reply
@@ -103,51 +103,6 @@ def test_a_query_with_too_many_missing_answers_fails_but_not_with_the_papers_pre
     assert {row.status for row in ranked} == {"error"}
     assert "no usable answer to 3 of 12 questions (mumbled); at most" in ranked[0].error
     assert len(reranker.tally.failures) == 1
-
-
-def test_cached_answers_are_not_requested_again_but_failed_photos_and_missing_answers_are(
-    job: Any, tmp_path: Path
-) -> None:
-    first = TableJudge(TABLE | {"d": (0.9, None, 1.0)}, failing=("c",))
-    with JudgementCache(tmp_path / "cache.sqlite") as cache:
-        run(job, first, PRESETS["paper"].decompose, cache=cache)
-    second = TableJudge(TABLE)
-    chat = ScriptedChat(lambda _: pytest.fail("the questions were written before"))
-    with JudgementCache(tmp_path / "cache.sqlite") as cache:
-        ranked, reranker = run(job, second, PRESETS["paper"].decompose, cache=cache, chat=chat)
-    assert {image for image, *_ in second.asked} == {"c", "d"}
-    assert (reranker.tally.counts["cached"], reranker.tally.counts["unscored"]) == (2, 0)
-    assert [row.image_id for row in ranked] == ["b", "d", "c", "a"]
-
-
-def test_a_changed_input_invalidates_cached_answers(job: Any, tmp_path: Path) -> None:
-    settings = PRESETS["paper"].decompose
-    reference = {"reference_image": job.candidates[0].path, "modification": "frogs in amplexus"}
-    with JudgementCache(tmp_path / "cache.sqlite") as cache:
-        for changed, of, passage in (
-            (job, settings, PASSAGE),
-            (replace(job, text="toads in amplexus"), settings, PASSAGE),
-            (replace(job, **reference), settings, PASSAGE),
-            (replace(job, **reference | {"reference_image": job.candidates[1].path}), settings, PASSAGE),
-            (job, settings, "Amplexus is an embrace."),
-            *((job, replace(settings, **more), PASSAGE) for more in ({"chain": False}, {"stop_below": 0.05},
-                                                                    {"together": True})),
-        ):  # fmt: skip
-            for asked in (set(NAMES), set()):
-                judge = TableJudge(TABLE)
-                run(changed, judge, of, cache=cache, passage=passage)
-                assert {image for image, *_ in judge.asked} == asked, (changed, of, passage)
-        Image.new("RGB", (32, 32), "white").save(tmp_path / "b.png")
-        run(job, judge := TableJudge(TABLE), settings, cache=cache)
-        assert {image for image, *_ in judge.asked} == {"b"}
-
-
-def test_questions_are_rewritten_when_the_context_changes(job: Any, tmp_path: Path) -> None:
-    chat = ScriptedChat(lambda _: questions_reply())
-    with JudgementCache(tmp_path / "cache.sqlite") as cache:
-        for passage in (PASSAGE, PASSAGE, "Amplexus is an embrace.", PASSAGE):
-            run(job, TableJudge(TABLE), PRESETS["paper"].decompose, cache=cache, chat=chat, passage=passage)
-    assert ["is a grip" in request.messages[0].text for request in chat.requests] == [True, False]
 
 
 @pytest.mark.parametrize("more", [{"modification": "one alone"}, {"dialogue": ("frogs", "two? yes")}])

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from data.cache_file import CacheFile
 from data.errors import BadImage, BadRequest, MalformedAnswer, NoEvidence, Refused, SourceError, SourceUnavailable
 from data.records import Job, RankedImage
-from kb.endpoints.drawing.image_connection import Drawings
+from kb.endpoints.images import Drawings
 from recognize import load_encoders
 from rerank import METHODS, RerankResources, job_of_folder, make_reranker, open_collection
-from rerank.captions.texts import LocalCaptioner, PhotoText, SentenceScorer, StoredCaptioner, bounded
-from rerank.judgement_cache import JudgementCache
+from rerank.captions.texts import LocalCaptioner, PhotoText, SentenceScorer, bounded
 from rerank.methods import RETRIEVERS, make_retriever
 from rerank.settings import CaptionSettings, RerankSettings, VisretSettings
 from rerank.visret.generators import PromptGenerator
@@ -116,8 +116,8 @@ def test_an_empty_caption_is_an_error_and_never_stored(folder: Path) -> None:
             return [self.text for _ in images]
 
     model = Model()
-    with JudgementCache(folder.parent / "captions.sqlite") as cache:
-        captioner = StoredCaptioner(LocalCaptioner(model), cache)
+    with CacheFile(folder.parent / "captions.sqlite") as cache:
+        captioner = LocalCaptioner(model, cache)
         with pytest.raises(MalformedAnswer, match="local: an empty caption"):
             asyncio.run(captioner.caption(folder / "red.png"))
         model.text = "a red bird"

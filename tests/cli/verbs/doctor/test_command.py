@@ -1,13 +1,15 @@
 """`kb doctor`: probes of model endpoints and encoders, and advice on missing abilities."""
 
 import json
+import os
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from data.records import ChatReply
+from kb.endpoints.reply_cache import ReplyCache
 from recognize.settings import PROFILES
 from tests.servers.kinds import KINDS, Kind, as_kind
 from tests.servers.openai_server import Answer, Call, OpenAIServer, Reaction, Status
@@ -90,24 +92,26 @@ def test_the_budget_of_a_model_that_reasons_and_settings_against_it_are_suggeste
 
 
 def test_hidden_reasoning_is_found_with_few_calls(cli: Any, tmp_path: Path) -> None:
-    uncounted = as_kind(ideal, Kind(name="", thinking="hidden", n_thoughts=1_800))
+    with OpenAIServer(as_kind(ideal, Kind(name="", thinking="hidden", n_thoughts=1_800))) as server:
+        settings(tmp_path, server.base_url, "text")
+        found = json.loads(cli.call("doctor", "--format", "json", check=True).stdout)["endpoints"]
+        asked = [call for call in server.calls if "gulls" in call.text]
+    at_once = next(each for each in found if each["ability"] == "answers at once")
+    assert not at_once["is_there"] and re.search(r"reasons first, 1,80\d tokens", at_once["seen"])
+    assert "saves most" not in at_once["without"]  # no setting helps here
+    assert len(asked) <= 4  # the question once, and three settings
 
-    def without_usage(call: Call) -> Reaction:
-        reaction = uncounted(call)
-        return replace(reaction, has_usage=False, more={}) if isinstance(reaction, Answer) else reaction
 
-    for script, more, seen in (
-        (as_kind(ideal, Kind(name="", thinking="hidden", n_thoughts=1_800)), "", r"reasons first, 1,80\d tokens"),
-        (without_usage, "max_tokens = 8192\n", "reasons first"),
-    ):
-        with OpenAIServer(script) as server:
-            settings(tmp_path, server.base_url, "text", more=more)
-            found = json.loads(cli.call("doctor", "--format", "json", check=True).stdout)["endpoints"]
-            asked = [call for call in server.calls if "gulls" in call.text]
-        at_once = next(each for each in found if each["ability"] == "answers at once")
-        assert not at_once["is_there"] and re.search(seen, at_once["seen"])
-        assert more or "saves most" not in at_once["without"]  # no setting helps here
-        assert more or len(asked) <= 4  # the question once, and three settings
+def test_the_cached_replies_are_deleted_on_request_and_the_report_says_how_much(cli: Any, tmp_path: Path) -> None:
+    path = Path(os.environ["FIELDMARK_HOME"]) / "replies.sqlite"
+    assert "No replies are cached" in cli.call("doctor", "--clear-cache", check=True).stdout
+    with ReplyCache(path) as cache:
+        for i in range(3):
+            cache.store(str(i), ChatReply(text="Yes " * 100_000, model="m"))
+    said = cli.call("doctor", "--clear-cache", check=True).stdout
+    assert re.search(r"Deleted 3 cached replies and freed [1-9]\d* MB", said)
+    with ReplyCache(path) as cache:
+        assert len(cache) == 0
 
 
 def test_a_rejected_api_key_exits_with_3_after_one_call(

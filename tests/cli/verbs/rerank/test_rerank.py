@@ -36,14 +36,17 @@ def test_a_job_is_judged_into_two_files_and_cached(
         assert rows[0]["image_id"] == "3" and rows[0]["score"] == pytest.approx(90)
         assert {one["obtained_by"] for row in rows for one in row["questions"]} == {"logprobs"}
         assert len(Path("out/run.trec").read_text().splitlines()) == 12
-        before = Path("out/run.jsonl").read_bytes()
+        assert {row["cost_usd"] > 0 for row in rows} == {True}
         cli.call(*command, check=True)
-        assert server.n_calls == 40 and Path("out/run.jsonl").read_bytes() == before
+        again = [json.loads(line) for line in Path("out/run.jsonl").read_text().splitlines()]
+        assert server.n_calls == 40 and again == [row | {"cost_usd": 0.0} for row in rows], "a cached reply is free"
         cli.call(*command, "--no-cache", check=True)
         assert server.n_calls == 80
     # The server is down.
-    again = cli.call(*command, "--offline", "--rejudge", check=True)
-    assert "0 model calls, 40 from the cache" in again.stderr
+    replayed = cli.call(*command, "--offline", check=True)
+    assert "0 model calls, 40 from the cache" in replayed.stderr
+    both = cli.call(*command, "--offline", "--no-cache")
+    assert both.exit_code == 2 and "--no-cache asks the models again and --offline asks none" in both.stderr
 
 
 SOURCES = {"citations": ["https://web.example/1", "https://web.example/2"]}

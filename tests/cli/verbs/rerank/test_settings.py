@@ -52,7 +52,7 @@ def ranked(cli: Any, birds: Path, photos: Path, endpoint: Any) -> Iterator[Ranke
     def rank(*more: str, by: Any = script, gives_logprobs: bool = True) -> Run:
         with OpenAIServer(by, gives_logprobs=gives_logprobs) as server:
             endpoint(server)
-            done = cli.call("rerank", file, "--kb", birds, "--format", "jsonl", "--rejudge", "--quiet", *more)
+            done = cli.call("rerank", file, "--kb", birds, "--format", "jsonl", "--quiet", *more)
             # Replies are cached by request, so every run needs an empty cache.
             for cache in Path(os.environ["FIELDMARK_HOME"]).glob("replies.sqlite*"):
                 cache.unlink()

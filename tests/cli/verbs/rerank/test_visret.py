@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from data.errors import MissingDependency
-from kb.endpoints.drawing import pipeline
+from kb.endpoints import diffusion
 from tests.cli.verbs.rerank.conftest import COLOURS, jobs_file
 from tests.servers.openai_server import Call, OpenAIServer, Raw, Reaction, Status
 
@@ -122,14 +122,14 @@ def test_anchors_of_the_named_species_replace_drawings(
 
 
 def test_a_local_model_draws_by_its_settings(ranked: Any, monkeypatch: Any) -> None:
-    """`tests/kb/endpoints/drawing/test_pipeline.py` has the model itself."""
+    """`tests/kb/endpoints/test_diffusion.py` has the model itself."""
     made: dict[str, Any] = {}
 
     def recorded(model: str, **others: Any) -> None:
         made.update(others, model=model)
         raise MissingDependency("diffusers", extra="draw")
 
-    monkeypatch.setattr(pipeline, "PipelineImages", recorded)
+    monkeypatch.setattr(diffusion, "PipelineImages", recorded)
     sets = ("visret.generator=diffusers", "visret.model=green", "visret.seed=3", 'visret.pipeline={"shade": 100}')
     run, _ = ranked("visret", *sets)
     assert run.exit_code == 3 and "diffusers is not installed" in run.stderr and "'.[draw]'" in run.stderr

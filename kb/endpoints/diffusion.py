@@ -14,7 +14,7 @@ from typing import Any, Final
 from data.closing import Closing
 from data.errors import FieldmarkError, MissingDependency, MissingRequirement, Refused
 from data.files import sha256_hex
-from kb.endpoints.drawing.image_connection import DrawingCache, Drawings
+from kb.endpoints.images import DrawingCache, Drawings
 
 EXTRA: Final = "draw"
 

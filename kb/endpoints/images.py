@@ -1,45 +1,56 @@
-"""The image generator behind an images API (`[llm.image]`): cache of drawings, retries and cost limit."""
+"""Drawings by a model behind an images API (`[llm.image]`): a cache of files, tries, the cost limit, and PNG files."""
 
 from __future__ import annotations
 
 import asyncio
+import base64
+import binascii
+import io
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+from urllib.parse import urljoin, urlsplit
+from weakref import WeakValueDictionary
 
 from data.cache_file import CacheFile
 from data.closing import Closing
-from data.errors import BadRequest, FieldmarkError, NotCached, Refused, SourceError, UsageError
+from data.errors import (
+    BadImage,
+    BadRequest,
+    FieldmarkError,
+    MalformedAnswer,
+    NotCached,
+    Refused,
+    SourceError,
+    SourceUnavailable,
+    UsageError,
+)
 from data.event_loop import in_background
-from data.files import sha256_hex, sha256_of_file, write_atomic
+from data.files import ContentFolder, sha256_hex
 from kb.endpoints.budget import Budget
 from kb.endpoints.client import Client
-from kb.endpoints.drawing.pictures import items_of, png_of, usage_of
 from kb.endpoints.endpoint import Endpoint
-from kb.endpoints.retry import RetryPolicy, Tries
+from kb.endpoints.failures import shortened
+from kb.endpoints.retry import Patience, RetryPolicy, Tries
 
-_SCHEMA: Final = """
-CREATE TABLE IF NOT EXISTS drawings (
-    key TEXT NOT NULL, place INTEGER NOT NULL, model TEXT NOT NULL, prompt TEXT NOT NULL, sha256 TEXT, refusal TEXT,
-    stored_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%SZ', 'now')), PRIMARY KEY (key, place)) WITHOUT ROWID;
-"""
-_FIND: Final = "SELECT sha256, refusal FROM drawings WHERE key = ? AND place < ? ORDER BY place"
-_PUT: Final = "INSERT OR REPLACE INTO drawings (key, place, model, prompt, sha256, refusal) VALUES (?, ?, ?, ?, ?, ?)"
 TOKENS_PER_DRAWING: Final = 6_240  # of gpt-image-1 at quality "high", 1024 x 1536; the least reserved for a cost limit
+MAX_BYTES: Final = 50 * 2**20
+"""Most bytes of one drawing."""
+MAX_PIXELS: Final = 50_000_000
 _MOST_AT_ONCE: Final = 100
+_REFUSED: Final = "refused: "  # begins the entry of a refusal; that of a drawing is its sha256
 
 
 class DrawingCache(Closing):
     """Drawings in a folder, shared by processes and safe against kills; a context manager, to be closed.
 
-    A row is written after its file is on the disk. A file that was deleted is drawn again.
+    A file that was deleted or damaged is drawn again. With `fresh`, drawings of earlier runs are not used.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._file = CacheFile(
-            folder / "drawings.sqlite", schema=_SCHEMA, synchronous="FULL", lost="its drawings are made again"
-        )
+    def __init__(self, folder: Path, *, fresh: bool = False) -> None:
+        self._drawings = ContentFolder(folder, suffix=".png")
+        self._places = CacheFile(folder / "drawings.sqlite", lost="its drawings are made again", fresh=fresh)
 
     def get(self, model: str, prompt: str, n: int) -> list[Path]:
         """Return the first `n` drawings of a prompt that are stored, in order, up to the first that is missing.
@@ -47,46 +58,32 @@ class DrawingCache(Closing):
         Raises:
             Refused: if the model has refused the prompt.
         """
-        values = (_key(model, prompt), n)
-        rows = self._file.run(lambda db: db.execute(_FIND, values).fetchall())
         found: list[Path] = []
-        for sha256, refusal in rows:
-            if refusal is not None:
-                if found:
-                    break  # some were drawn before
-                raise Refused(str(refusal))
-            path = self._path(str(sha256))
-            if not path.is_file() or sha256_of_file(path) != sha256:
+        while len(found) < n and (entry := self._places.get(_key(model, prompt, len(found)))) is not None:
+            if entry.startswith(_REFUSED):
+                raise Refused(entry.removeprefix(_REFUSED))
+            if not self._drawings.is_whole(entry):
                 break
-            found.append(path)
+            found.append(self._drawings.path_of(entry))
         return found
 
     def put(self, model: str, prompt: str, place: int, content: bytes) -> Path:
         """Store a drawing, a PNG file, at its place among those of the prompt, and return its file."""
-        path = self._path(sha256_hex(content))
-        if not path.is_file() or sha256_of_file(path) != path.stem:
-            write_atomic(path, content)
-        self._write(model, prompt, place, path.stem, None)
-        return path
+        sha256 = self._drawings.write(content)
+        self._places.put(_key(model, prompt, place), sha256)
+        return self._drawings.path_of(sha256)
 
     def refuse(self, model: str, prompt: str, refusal: str) -> None:
-        """Store a refusal: the model would decline again, and may charge again."""
-        self._write(model, prompt, 0, None, refusal)
+        """Store the refusal of a prompt: the model would decline again, and may charge again."""
+        self._places.put(_key(model, prompt, 0), _REFUSED + refusal)
 
     def close(self) -> None:
         """Close the file; the next use opens it again."""
-        self._file.close()
-
-    def _path(self, sha256: str) -> Path:
-        return self.folder / sha256[:2] / f"{sha256}.png"
-
-    def _write(self, model: str, prompt: str, place: int, sha256: str | None, refusal: str | None) -> None:
-        values = (_key(model, prompt), place, model, prompt, sha256, refusal)
-        self._file.run(lambda db: db.execute(_PUT, values))
+        self._places.close()
 
 
-def _key(model: str, prompt: str) -> str:
-    return sha256_hex(f"{model}\n{prompt}")
+def _key(model: str, prompt: str, place: int) -> str:
+    return sha256_hex(f"{model}\n{place}\n{prompt}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +111,6 @@ class ImageConnection(Closing):
         cache: the stored drawings, closed with the connection.
         budget: the cost limit; by default none, but all cost is counted.
         offline: only the cache may answer.
-        fresh: drawings of earlier runs are not used, but replaced.
         retry: number and spacing of tries.
 
     Raises:
@@ -129,7 +125,6 @@ class ImageConnection(Closing):
         cache: DrawingCache,
         budget: Budget | None = None,
         offline: bool = False,
-        fresh: bool = False,
         retry: RetryPolicy | None = None,
     ) -> None:
         self.endpoint, self.name, self.budget = endpoint, endpoint.name, budget or Budget()
@@ -139,17 +134,15 @@ class ImageConnection(Closing):
                 hint="Set price_per_request (US dollars per drawing) of [llm.image], or price_in and price_out.",
             )
         self._client, self._cache, self._is_offline = Client(endpoint, key), cache, offline
-        self._tries = Tries(endpoint, retry)
-        self._slots: asyncio.Semaphore | None = None
-        self._turns: dict[str, asyncio.Lock] = {}
+        self._patience = Patience(endpoint, retry)
+        self._slots = asyncio.Semaphore(endpoint.max_concurrent)
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._most = _MOST_AT_ONCE
-        self._asked_now: set[str] | None = set() if fresh and not offline else None
-        """Prompts drawn by this connection; None if drawings of earlier runs are used as well."""
 
     @property
     def n_retries(self) -> int:
         """Number of retries so far."""
-        return self._tries.n_retries
+        return self._patience.n_retries
 
     async def draw(self, prompt: str, n: int) -> Drawings:
         """Return `n` drawings of a prompt, or fewer with the problem if not all could be drawn.
@@ -171,8 +164,7 @@ class ImageConnection(Closing):
 
     async def _drawn(self, prompt: str, n: int) -> Drawings:
         async with self._turns.setdefault(prompt, asyncio.Lock()):  # equal prompts at once are drawn once
-            is_used = self._asked_now is None or prompt in self._asked_now
-            paths = self._cache.get(self.endpoint.key, prompt, n) if is_used else []
+            paths = self._cache.get(self.endpoint.key, prompt, n)
             n_cached, costs = len(paths), list[float | None]()
             problem: FieldmarkError | None = None
             self.budget.meter.cached += n_cached > 0
@@ -189,27 +181,27 @@ class ImageConnection(Closing):
                     costs.append(cost)
                     for content in images:
                         paths.append(self._cache.put(self.endpoint.key, prompt, len(paths), content))
-                    if self._asked_now is not None:
-                        self._asked_now.add(prompt)
-            cost = None if None in costs else sum(cost or 0.0 for cost in costs)
-            return Drawings(paths=tuple(paths), cost_usd=cost, n_cached=n_cached, problem=problem)
+            total = None if None in costs else sum(cost or 0.0 for cost in costs)
+            return Drawings(paths=tuple(paths), cost_usd=total, n_cached=n_cached, problem=problem)
 
     async def _new(self, prompt: str, n: int) -> tuple[list[bytes], float | None]:
         """Return up to `n` new images as PNG files, at least one, and their cost in US dollars; None if unknown."""
         if self._is_offline:
             raise NotCached(f"No cached drawing of {self.name}.", hint="Run once without --offline.")
-
-        async def one_at_a_time(error: FieldmarkError) -> tuple[list[bytes], float | None] | None:
-            if self._most == 1 or n == 1 or not (isinstance(error, BadRequest) and error.may_adapt):
-                return None
-            found = await self._sent(prompt, 1)
-            self._most = 1
-            return found
-
-        if self._slots is None:
-            self._slots = asyncio.Semaphore(self.endpoint.max_concurrent)
+        tries, n_asked = Tries(), min(n, self._most)
         async with self._slots:
-            return await self._tries.result(lambda: self._sent(prompt, min(n, self._most)), one_at_a_time)
+            while True:
+                await self._patience.turn()
+                try:
+                    found = await self._sent(prompt, n_asked)
+                except SourceError as error:
+                    if n_asked > 1 and isinstance(error, BadRequest) and error.may_adapt:
+                        n_asked = 1
+                    else:
+                        await self._patience.after(error, tries)
+                else:
+                    self._most = 1 if n_asked < min(n, self._most) else self._most
+                    return found
 
     async def _sent(self, prompt: str, n: int) -> tuple[list[bytes], float | None]:
         """Send one request within the cost limit, and count it; the provider charges for unusable images, too."""
@@ -221,14 +213,15 @@ class ImageConnection(Closing):
         images: list[bytes] = []
         problem: SourceError | None = None
         async with self.budget.reserve(most_usd or 0.0) as paid:
-            answer = await self._client.images(body)
-            items, (n_in, n_out) = items_of(answer, endpoint.address), usage_of(answer)
+            answer = await self._client.answer(body)
+            self._patience.has_answered = True
+            items, (n_in, n_out) = _items_of(answer, endpoint.address), _usage_of(answer)
             cost = endpoint.drawing_usd(
                 len(items), most_in if n_in is None else n_in, len(items) * most_out if n_out is None else n_out
             )
             for item in items[:n]:
                 try:
-                    images.append(await png_of(item, endpoint))
+                    images.append(await _png_of(item, endpoint))
                 except SourceError as error:  # the others count
                     problem = error
             paid.append(cost or 0.0)
@@ -239,3 +232,79 @@ class ImageConnection(Closing):
         if not images and problem is not None:
             raise problem  # paid for, and perhaps worth another try
         return images, cost
+
+
+def _items_of(answer: object, where: str) -> list[Mapping[str, Any]]:
+    found = answer.get("data") if isinstance(answer, Mapping) else None
+    items = [item for item in found if isinstance(item, Mapping)] if isinstance(found, list) else []
+    if not items:
+        raise MalformedAnswer(f"{where}: expected images, got {shortened(answer)}")
+    return items
+
+
+def _usage_of(answer: object) -> tuple[int | None, int | None]:
+    """Return the tokens of an answer, of the request and of its images; None where the server does not count them."""
+    usage = answer.get("usage") if isinstance(answer, Mapping) else None
+    counts = [usage.get(name) if isinstance(usage, Mapping) else None for name in ("input_tokens", "output_tokens")]
+    first, second = (n if isinstance(n, int) and n >= 0 else None for n in counts)
+    return first, second
+
+
+async def _png_of(item: Mapping[str, Any], endpoint: Endpoint) -> bytes:
+    """Return one image of an answer as a PNG file: from base64, a data URL, or a URL on the host of the endpoint.
+
+    Raises:
+        MalformedAnswer: if there is none, or it is no image within the limits.
+        SourceError: if its URL is on another host, or cannot be read.
+    """
+    from data.images.decode import read_image
+
+    where, text, url = endpoint.address, item.get("b64_json"), item.get("url")
+    source = text or url
+    if not isinstance(source, str) or not source:
+        raise MalformedAnswer(f"{where}: an image without b64_json and url")
+    if source == url and not url.startswith("data:"):
+        content = await _fetched(urljoin(f"{endpoint.base_url.rstrip('/')}/", url), endpoint)
+    else:
+        try:  # an answer has at most 64 MiB
+            content = base64.b64decode(source.partition(",")[2] or source, validate=True)
+        except (binascii.Error, ValueError):
+            raise MalformedAnswer(f"{where}: an image that is not base64") from None
+    try:
+        image = read_image(content, max_bytes=MAX_BYTES, max_pixels=MAX_PIXELS)
+    except BadImage as error:
+        raise MalformedAnswer(f"{where}: an unreadable drawing: {error}") from None
+    if image.convert("RGB").getbbox() is None:  # some filters answer with a black image instead of a refusal
+        raise MalformedAnswer(f"{where}: a black image, as filters of content return")
+    if content.startswith(b"\x89PNG"):
+        return content
+    out = io.BytesIO()
+    image.save(out, "PNG")
+    return out.getvalue()
+
+
+async def _fetched(url: str, endpoint: Endpoint) -> bytes:
+    """Return the content of a URL, without our key and without redirects."""
+    import httpx
+
+    at, own = urlsplit(url), urlsplit(endpoint.base_url)
+    if at.scheme not in ("http", "https") or at.hostname != own.hostname:
+        raise SourceError(
+            f"{endpoint.address}: its drawing is at another host, {at.hostname}",
+            hint='Set extra_body = {response_format = "b64_json"} of [llm.image].',
+        )
+    content = bytearray()
+    try:
+        async with (
+            httpx.AsyncClient(timeout=endpoint.timeout, follow_redirects=False, trust_env=False) as client,
+            client.stream("GET", url) as answer,
+        ):
+            if answer.status_code != 200:
+                raise SourceError(f"{endpoint.address}: {answer.status_code} for the URL of a drawing")
+            async for part in answer.aiter_bytes():
+                content += part
+                if len(content) > MAX_BYTES:
+                    raise MalformedAnswer(f"{endpoint.address}: an image of more than {MAX_BYTES:,} bytes")
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise SourceUnavailable(f"{endpoint.address}: a drawing could not be read ({type(error).__name__})") from None
+    return bytes(content)

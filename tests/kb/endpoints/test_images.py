@@ -19,8 +19,8 @@ from PIL import Image
 from data.errors import CostStop, MalformedAnswer, NotCached, Refused, SourceError, UsageError
 from data.event_loop import wait_for
 from kb.endpoints.budget import Budget
-from kb.endpoints.drawing.image_connection import DrawingCache, Drawings, ImageConnection
 from kb.endpoints.endpoint import Endpoint
+from kb.endpoints.images import DrawingCache, Drawings, ImageConnection
 from kb.endpoints.retry import RetryPolicy
 from tests.servers.openai_server import Call, OpenAIServer, Raw, Reaction, Status
 
@@ -156,8 +156,8 @@ def test_a_cost_limit_stops_before_it_is_passed(tmp_path: Path) -> None:
 def test_a_kill_between_two_drawings_pays_for_nothing_twice(tmp_path: Path) -> None:
     script = (
         "import sys; from pathlib import Path; from data.event_loop import wait_for\n"
-        "from kb.endpoints.drawing.image_connection import DrawingCache; from kb.endpoints.endpoint import Endpoint\n"
-        "from kb.endpoints.drawing.image_connection import ImageConnection\n"
+        "from kb.endpoints.images import DrawingCache; from kb.endpoints.endpoint import Endpoint\n"
+        "from kb.endpoints.images import ImageConnection\n"
         "with ImageConnection(Endpoint(model='m', base_url=sys.argv[1]), cache=DrawingCache(Path(sys.argv[2]))) as c:\n"
         "    print(len(wait_for(c.draw('Generate a small image of the Wood Duck', 3)).paths))\n"
     )

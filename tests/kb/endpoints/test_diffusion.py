@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from data.errors import MissingRequirement
-from kb.endpoints.drawing.image_connection import DrawingCache
-from kb.endpoints.drawing.pipeline import PipelineImages
+from kb.endpoints.diffusion import PipelineImages
+from kb.endpoints.images import DrawingCache
 
 ARGUMENTS = {"num_inference_steps": 1, "height": 32, "width": 32}
 
