@@ -39,17 +39,13 @@ from data.metrics.ranked import measure_all
 from data.records import taxon_id
 from kb.store.knowledge_base import KnowledgeBase
 from recognize.candidates import CandidateMaker
-from recognize.confidence.calibration import shipped_calibration
-from recognize.confidence.chances import chances_of
+from recognize.confidence.calibration import chances_of, shipped_calibration
 from recognize.confidence.evidence import N_JUDGED, find_evidence, mode_of
 from recognize.confidence.prior import temperature_of
-from recognize.evaluation.encoded_photos import EncodedPhotos, encode_photos
-from recognize.evaluation.leaks import training_hashes
-from recognize.evaluation.picture_hash import near_duplicates
-from recognize.scoring.fusion import anchor_mode
+from recognize.evaluation.encoded_photos import EncodedPhotos, encode_photos, near_duplicates, training_hashes
+from recognize.scoring.exact import Scores
 from recognize.scoring.knowledge import Knowledge, read_knowledge
-from recognize.scoring.pairs import Scores
-from recognize.scoring.presets import Settings, score
+from recognize.scoring.presets import Settings, anchor_mode, score
 from recognize.scoring.stages import Queries
 from recognize.settings import MIN_CONFIDENCE, UNKNOWN_PRIOR
 from training.starter.protocol import read_study_collection, set_aside

@@ -29,8 +29,7 @@ from data.records import ChatReply, ChatRequest
 from data.starter.knowledge import read_species
 from papers.feedback.actor import ActorRun, LabelledQuery, act
 from papers.feedback.report import SINGLE, FeedbackFigures, chart, figures_of
-from recognize.starter.encoders import StarterPair, Weights
-from recognize.starter.heads import read_heads
+from recognize.starter.encoders import StarterPair, Weights, read_heads
 from rerank.feedback.captions import Captioner, PhraseCaptioner, phrases_of
 from rerank.feedback.methods import FeedbackMethod, FeedbackSettings
 from rerank.feedback.search import FeedbackSearch

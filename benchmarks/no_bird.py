@@ -6,7 +6,7 @@ Bird photos: all but the ones set aside by `training.starter.protocol`; photos o
 are counted by themselves, since the model knows the others, and with `--work` photos of species that the models of the
 folds have not seen. At most 1 % may be silenced. Other pictures: made ones;
 bundled ones of scikit-image, scikit-learn and matplotlib, where these are installed; the parts of bird photos
-beside the bird; and a folder of your own. `LOW_COSINE` and `FLAT` of `recognize.detect.no_bird` are chosen by the table
+beside the bird; and a folder of your own. `LOW_COSINE` and `FLAT` of `recognize.detect.birds` are chosen by the table
 of cosines. Where nothing in a picture is detected as a bird, the cosine decides.
 """
 
@@ -25,10 +25,8 @@ from data.arrays import FloatArray
 from data.errors import BadImage
 from data.images.decode import read_image
 from data.images.views import boxes_of
-from recognize.detect.nanodet import NanoDet
-from recognize.detect.no_bird import LOW_COSINE, is_flat, shows_bird
-from recognize.starter.encoders import StarterLook, Weights
-from recognize.starter.heads import read_heads
+from recognize.detect.birds import LOW_COSINE, NanoDet, is_flat, shows_bird
+from recognize.starter.encoders import StarterLook, Weights, read_heads
 from training.starter.protocol import N_FOLDS, fold_of, read_study_collection, set_aside
 
 THRESHOLDS = (0.3, 0.35, 0.4, 0.5, 0.6, 0.7)

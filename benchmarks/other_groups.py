@@ -24,15 +24,13 @@ from data.arrays import FloatArray, IntArray
 from data.contracts import VectorTable
 from data.images.decode import read_image
 from data.records import Taxon, taxon_id
+from recognize.calibration.calibrate import calibration_error, fit_parameters
 from recognize.calibration.cases import Identifier, LabelledVectors
-from recognize.calibration.parameters import calibration_error, fit_parameters
-from recognize.confidence.chances import chances_of
-from recognize.confidence.familiarity import Familiarity
-from recognize.general.colours import ColourWords
-from recognize.general.features import signs, summed
-from recognize.scoring.fusion import WEIGHTS, FusionWeights, anchor_mode
+from recognize.confidence.calibration import chances_of
+from recognize.confidence.evidence import Familiarity
+from recognize.general import ColourWords, signs, summed
 from recognize.scoring.knowledge import Knowledge
-from recognize.scoring.presets import Settings, score
+from recognize.scoring.presets import WEIGHTS, FusionWeights, Settings, anchor_mode, score
 from recognize.scoring.stages import Queries
 from recognize.settings import UNKNOWN_PRIOR
 from recognize.starter.encoders import Weights

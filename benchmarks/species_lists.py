@@ -20,12 +20,11 @@ import numpy as np
 
 from data.arrays import IntArray
 from data.metrics.ranked import measure
-from recognize.confidence.calibration import SHIPPED, read_calibration
-from recognize.confidence.chances import Chances, chances_of
-from recognize.confidence.fit import fit_temperature
+from recognize.calibration.cases import fit_temperature
+from recognize.confidence.calibration import SHIPPED, Chances, chances_of, read_calibration
 from recognize.confidence.prior import ListPrior, SpeciesList, judged, temperature_of
-from recognize.scoring.fusion import WEIGHTS, FusionWeights, default
 from recognize.scoring.knowledge import Knowledge
+from recognize.scoring.presets import WEIGHTS, FusionWeights, default
 from recognize.scoring.stages import Queries, Ranking
 from recognize.scoring.vr_rag import anchors_only, text_only, vr_rag_v1, vr_rag_v2
 from recognize.settings import OFF_LIST_SHARE, UNKNOWN_PRIOR

@@ -16,25 +16,25 @@ if TYPE_CHECKING:
     from recognize.encounters import bursts as bursts
     from recognize.evaluation.report import SpeciesReport as SpeciesReport
     from recognize.evaluation.report import evaluate as evaluate
-    from recognize.explanation.evidence import Explanation as Explanation
-    from recognize.explanation.evidence import explain as explain
+    from recognize.explanation import Explanation as Explanation
+    from recognize.explanation import explain as explain
     from recognize.recognizer import PhotoRanking as PhotoRanking
     from recognize.recognizer import Recognizer as Recognizer
-    from recognize.scoring.fusion import FusionWeights as FusionWeights
     from recognize.scoring.presets import PRESETS as PRESETS
+    from recognize.scoring.presets import FusionWeights as FusionWeights
 
 _MODULES: Final = {
     "PRESETS": "recognize.scoring.presets",
     "Calibration": "recognize.confidence.calibration",
-    "Explanation": "recognize.explanation.evidence",
-    "FusionWeights": "recognize.scoring.fusion",
+    "Explanation": "recognize.explanation",
+    "FusionWeights": "recognize.scoring.presets",
     "PhotoRanking": "recognize.recognizer",
     "Recognizer": "recognize.recognizer",
     "SpeciesList": "recognize.confidence.prior",
     "SpeciesReport": "recognize.evaluation.report",
     "bursts": "recognize.encounters",
     "evaluate": "recognize.evaluation.report",
-    "explain": "recognize.explanation.evidence",
+    "explain": "recognize.explanation",
     "load_encoders": "recognize.encoders.profiles",
 }
 """Public name -> its module."""

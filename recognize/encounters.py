@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.arrays import FloatArray
+from data.contracts import Encoders
+from data.engines.contract import LOCAL, Engine
 from data.images.moment import Moment, read_moment
 from data.records import EncounterPhoto
-from recognize.photo_task import KeptPhotos, Row, joined, rows_of
-from recognize.photos import Decoded, ImageSource, check_several
+from recognize.photos import NO_PIXELS, Batch, Decoded, EncodePhotos, ImageSource, check_several
 from recognize.scoring.stages import Queries
 from recognize.settings import BURST_SECONDS
 
@@ -177,3 +178,95 @@ def encode_encounters(
                 done.append((encounter.merged(), encounter.vectors()))
         if done:
             yield *joined(done, queries), seconds
+
+
+Row = tuple[Decoded, tuple[FloatArray, ...]]
+"""A photo and its vector in each space, `(dim,)`; no vectors of an unreadable photo."""
+
+
+class KeptPhotos:
+    """Encodes photos in batches; some are encoded ahead, each used once."""
+
+    def __init__(self, encoders: Encoders, *, batch_size: int, engine: Engine = LOCAL) -> None:
+        """Start without photos."""
+        self._encoders, self._batch_size, self._engine = encoders, batch_size, engine
+        self._kept: dict[str | int, tuple[ImageSource, list[Row]]] = {}
+        self._like: Queries | None = None
+
+    def encode_ahead(self, images: Sequence[ImageSource]) -> Iterator[tuple[list[Decoded], Queries]]:
+        """Yield photos in batches with their vectors, and keep these for `encode`, without pixels."""
+        self._kept.clear()
+        sources = iter(images)
+        for batch, queries, _ in self._encode(images):
+            self._like = queries
+            for rows in _by_photo(batch, queries):
+                source = next(sources)
+                self._kept[_key(source)] = source, [(without_pixels(decoded), vectors) for decoded, vectors in rows]
+            yield batch, queries
+
+    def encode(
+        self, images: Iterable[ImageSource], *, one_bird: bool = False
+    ) -> Iterator[tuple[list[Decoded], Queries, float]]:
+        """Yield batches as `encode_in_batches` does, with the photos that were encoded ahead in their places."""
+        if not self._kept:
+            yield from self._encode(images, one_bird=one_bird)
+            return
+        order: deque[list[Row] | None] = deque()  # None: not encoded ahead
+
+        def others() -> Iterator[ImageSource]:
+            for image in images:
+                kept = self._kept.pop(_key(image), None)
+                order.append(kept and kept[1])
+                if kept is None:
+                    yield image
+
+        for batch, queries, seconds in self._encode(others()):
+            found: list[Row] = []
+            for rows in _by_photo(batch, queries):
+                while (kept := order.popleft()) is not None:
+                    found += kept
+                found += rows
+            yield *joined(found, queries), seconds
+        rest = [row for kept in order for row in kept or ()]
+        if rest and self._like is not None:
+            yield *joined(rest, self._like), 0.0
+
+    def _encode(self, images: Iterable[ImageSource], *, one_bird: bool = False) -> Iterator[Batch]:
+        task = EncodePhotos(encoders=self._encoders, batch_size=self._batch_size, one_bird=one_bird)
+        return self._engine.map(task, images)
+
+
+def _key(image: ImageSource) -> str | int:
+    return str(image) if isinstance(image, str | Path) else id(image)
+
+
+def rows_of(batch: list[Decoded], queries: Queries) -> Iterator[Row]:
+    """Yield the rows of a batch: one for each bird."""
+    vectors = zip(*queries.text_image, queries.visual, strict=True)
+    yield from ((decoded, () if decoded.photo is None else next(vectors)) for decoded in batch)
+
+
+def _by_photo(batch: list[Decoded], queries: Queries) -> Iterator[list[Row]]:
+    """Yield the rows of each photo of a batch: one for each of its birds."""
+    rows: list[Row] = []
+    for row in rows_of(batch, queries):
+        if rows and row[0].bird == 1:
+            yield rows
+            rows = []
+        rows.append(row)
+    if rows:
+        yield rows
+
+
+def joined(rows: Sequence[Row], like: Queries) -> tuple[list[Decoded], Queries]:
+    """Return rows as a batch; `like` gives the spaces where all photos are unreadable."""
+    vectors = [vectors for _, vectors in rows if vectors]
+    if not vectors:
+        return [decoded for decoded, _ in rows], like[slice(0, 0)]
+    *text_image, visual = map(np.array, zip(*vectors, strict=True))
+    return [decoded for decoded, _ in rows], Queries(text_image=tuple(text_image), visual=visual)
+
+
+def without_pixels(decoded: Decoded) -> Decoded:
+    """Return a decoded photo without its picture."""
+    return decoded if decoded.photo is None else replace(decoded, photo=replace(decoded.photo, image=NO_PIXELS))

@@ -17,33 +17,38 @@ from data.images.decode import Photo
 from data.images.views import boxes_of
 from data.places.gazetteer import Place, place_at
 from data.records import Answer, Identification, Taxon
-from recognize.answer_text import NO_BIRD
-from recognize.candidates import CandidateMaker
-from recognize.confidence.answers import answer_of, status_of
-from recognize.confidence.calibration import Calibration, Parameters, read_calibration, shipped_calibration
-from recognize.confidence.chances import (
+from recognize.answers import NO_BIRD, lineage_with_self, status_of
+from recognize.candidates import CandidateMaker, answer_of
+from recognize.confidence.calibration import (
+    Calibration,
     Chances,
+    Parameters,
     candidate_confidences,
     chances_of,
     estimate_prior,
     even_unknown,
+    read_calibration,
     sample_of,
+    shipped_calibration,
     species_chances,
 )
-from recognize.confidence.evidence import N_JUDGED, Evidence, find_evidence, mode_of
-from recognize.confidence.familiarity import Familiarity
-from recognize.confidence.kinship import Kinship
+from recognize.confidence.evidence import (
+    LIKENESS,
+    N_JUDGED,
+    Evidence,
+    Familiarity,
+    Kinship,
+    find_evidence,
+    mode_of,
+    taxon_of,
+)
 from recognize.confidence.place import PlacePrior, Support, WhereWhen, month_of, place_text
 from recognize.confidence.prior import ListPrior, SpeciesList, judged, temperature_of
-from recognize.confidence.ranks import LIKENESS, lineage_with_self, taxon_of
-from recognize.detect.nanodet import BIRD
-from recognize.detect.no_bird import CLEAR_COSINE, looks_of_birds, seen_kind, shows_bird
-from recognize.encounters import Source, encode_encounters, first_photos
-from recognize.photo_task import KeptPhotos
+from recognize.detect.birds import BIRD, CLEAR_COSINE, looks_of_birds, seen_kind, shows_bird
+from recognize.encounters import KeptPhotos, Source, encode_encounters, first_photos
 from recognize.photos import Decoded
-from recognize.scoring.fusion import WEIGHTS, FusionWeights, anchor_mode
 from recognize.scoring.knowledge import Knowledge, read_knowledge
-from recognize.scoring.presets import Settings, check_contents, check_preset, score
+from recognize.scoring.presets import WEIGHTS, FusionWeights, Settings, anchor_mode, check_contents, check_preset, score
 from recognize.scoring.stages import Queries, Ranking
 from recognize.settings import GENERAL_PROFILE, MIN_CONFIDENCE, PLACE_ODDS, UNKNOWN_PRIOR
 

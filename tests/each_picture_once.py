@@ -10,7 +10,7 @@ import pytest
 
 def remember_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Encode each picture, and find its birds, once in a process."""
-    from recognize.detect.nanodet import NanoDet
+    from recognize.detect.birds import NanoDet
     from recognize.starter.tower import Tower
 
     for owner, name in ((Tower, "features_of_pixels"), (NanoDet, "_detect")):

@@ -17,7 +17,7 @@ from recognize.settings import DRAFT_PRESETS, FORCED_PRESETS
 
 if TYPE_CHECKING:
     from kb.store.knowledge_base import KnowledgeBase
-    from recognize.reader.candidate_context import CandidateContext, SourceTexts
+    from recognize.reader.reader import CandidateContext, SourceTexts
     from recognize.settings import ReaderContext
 
 OPTIONS = ("max_cost", "offline")
@@ -68,8 +68,7 @@ def open_reader(
     from data.images.jpeg import jpeg_of
     from data.prompts import Prompts
     from kb.endpoints.budget import Budget
-    from recognize.reader.reader import PLACEHOLDERS, Reader
-    from recognize.reader.stream import read_over
+    from recognize.reader.reader import PLACEHOLDERS, Reader, read_over
 
     described = _candidate_context(store, preset, context)
     forced = preset in FORCED_PRESETS if forced is None else forced
@@ -92,7 +91,7 @@ def open_reader(
 
 def _candidate_context(store: KnowledgeBase, preset: str, context: ReaderContext | None) -> CandidateContext:
     """Return the descriptions of candidates; the preset's own may be missing, which is a note."""
-    from recognize.reader.candidate_context import CandidateContext
+    from recognize.reader.reader import CandidateContext
 
     sources = source_texts(store)
     if context is not None or preset not in DRAFT_PRESETS:
@@ -107,7 +106,7 @@ def _candidate_context(store: KnowledgeBase, preset: str, context: ReaderContext
 def source_texts(store: KnowledgeBase) -> SourceTexts:
     """Return the articles and first drafts of a knowledge base; the facts of the starter knowledge are not articles."""
     from kb.store.stage_outputs import draft_text
-    from recognize.reader.candidate_context import SourceTexts
+    from recognize.reader.reader import SourceTexts
 
     def article(taxon_id: str) -> str | None:
         [entry] = store.species([taxon_id])

@@ -18,7 +18,7 @@ from recognize.settings import PHOTO_PRESETS, UNKNOWN_PRIOR
 if TYPE_CHECKING:
     from data.contracts import Checklist
     from data.records import Taxon
-    from recognize.calibration.parameters import Figures, Quality
+    from recognize.calibration.calibrate import Figures, Quality
 
 
 @click.command()

@@ -194,7 +194,7 @@ def ask_in_words(store: KnowledgeBase, encoders: Encoders) -> Iterator[Trial]:
 def ask_with_drawings(store: KnowledgeBase, encoders: Encoders, drawings: Mapping[Path, str]) -> Iterator[Trial]:
     """Yield a trial for each picture file and its species."""
     from recognize import Recognizer
-    from recognize.answer_text import percent
+    from recognize.answers import percent
 
     rows = Recognizer(store, encoders, k=len(store.taxon_ids)).identify(list(drawings))
     for (path, right), row in zip(drawings.items(), rows, strict=True):

@@ -275,7 +275,7 @@ def _opened(
     )
     stack.enter_context(sink)
     if given.cards is not None:
-        from recognize.explanation.cards.index import write_index
+        from recognize.cards.index import write_index
 
         stack.callback(write_index, given.cards)  # also after Ctrl-C
     return Run(
@@ -329,7 +329,7 @@ def _written(run: Run, row: Identification, counts: Counts) -> str:
 
         evidence = rows.evidence_text(row, explain(run.store, row).text if row.candidates else "")
     if given.cards is not None:
-        from recognize.explanation.cards.page import write_card
+        from recognize.cards.page import write_card
 
         write_card(run.store, row, given.cards)
     counts.n_read += row.reader is not None and row.reader.answered > 0
@@ -353,7 +353,7 @@ def _say_resumed(run: Run, counts: Counts) -> None:
     n, n_done = len(run.names), len(run.names) - len(run.todo)
     output.note(notes.resumed_text(plural(n, run.unit), n_done, counts.n_failed, counts.missing))
     if run.given.cards is not None:
-        from recognize.explanation.cards.page import card_path
+        from recognize.cards.page import card_path
 
         n = sum(not card_path(image, run.given.cards).exists() for image in run.sink.done.intersection(run.names))
         if n:
@@ -424,7 +424,7 @@ def _check_options(ctx: click.Context, given: Given, method: IdentifySettings) -
             hint="Use a smaller --top, or --set reader_candidates=K.",
         )
     if given.cards is not None:
-        from recognize.explanation.cards.index import check_folder
+        from recognize.cards.index import check_folder
 
         check_folder(given.cards)
 

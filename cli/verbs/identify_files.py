@@ -112,7 +112,7 @@ def settle_unknown_prior(
             sink.settle("photos", len(photos))
     recognizer.unknown_prior = prior
     if len(photos) > 1 and not quiet:
-        from recognize.answer_text import percent
+        from recognize.answers import percent
 
         output.note(f"{percent(prior)} of the {unit} are estimated to show species outside the knowledge base{origin}")
 

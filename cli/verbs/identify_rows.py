@@ -12,7 +12,7 @@ from cli.common.csv_and_parquet import csv_line, escape_formulas
 from cli.common.output import as_table, first_few, json_lines, printable, wrapped
 from data.records import Answer, Candidate, Identification
 from data.words import plural
-from recognize.answer_text import (
+from recognize.answers import (
     alternative_texts,
     answer_lines,
     candidate_name,

@@ -21,9 +21,7 @@ from papers.species.namer import Find, name_photo
 from papers.species.retrieval import Row, figures
 from recognize.evaluation.comparison import genera
 from recognize.evaluation.labelled import MeasuredPhotos
-from recognize.reader.candidate_context import CandidateContext, SourceTexts
-from recognize.reader.reader import Reader
-from recognize.reader.stream import read_ahead
+from recognize.reader.reader import CandidateContext, Reader, SourceTexts, read_ahead
 from recognize.scoring.knowledge import Knowledge, read_knowledge
 from recognize.scoring.presets import Settings, check_contents, score
 from recognize.scoring.stages import Ranking

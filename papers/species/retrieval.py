@@ -13,13 +13,11 @@ from typing import Final, Literal
 import numpy as np
 
 from data.contracts import Encoders, KnowledgeStore, VectorTable
-from recognize.evaluation.comparison import genera, values_of_species
+from recognize.evaluation.comparison import AnchorSet, Variants, genera, values_of_species
 from recognize.evaluation.labelled import MeasuredPhotos, setups_of
-from recognize.evaluation.setups import AnchorSet, Variants
 from recognize.recognizer import name_species
-from recognize.scoring.knowledge import Knowledge, read_knowledge
+from recognize.scoring.knowledge import Knowledge, queries_of_encoders, read_knowledge, with_encoders
 from recognize.scoring.presets import Settings, score
-from recognize.scoring.subset import queries_of_encoders, with_encoders
 from recognize.settings import Vocabulary
 
 Texts = Literal["descriptions", "names"]

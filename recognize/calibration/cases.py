@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from data.arrays import IntArray
 from data.records import Taxon
+from recognize.answers import RANKS, JudgedRank, Lineage, lineage_with_self
 from recognize.confidence.evidence import FEATURES, N_JUDGED, find_evidence
-from recognize.confidence.fit import Truths, fit_temperature
-from recognize.confidence.ranks import RANKS, JudgedRank, Lineage, lineage_with_self
-from recognize.scoring.knowledge import Knowledge
-from recognize.scoring.pairs import Scores
+from recognize.scoring.exact import Scores
+from recognize.scoring.knowledge import Knowledge, without_anchors, without_species
 from recognize.scoring.presets import Settings, score
 from recognize.scoring.stages import Queries, Ranking
-from recognize.scoring.subset import without_anchors, without_species
 
 OnProgress = Callable[[str, int, int], None]
 """Gets (noun, done, total)."""
@@ -202,3 +201,27 @@ def spread(species: IntArray, limit: int) -> IntArray:
     """Return at most `limit` photos, ascending: the first of each species, then the second of each, and so on."""
     order: Sequence[int] = np.lexsort((np.arange(len(species)), _turn_of(species))).tolist()
     return np.sort(np.array(order[:limit], dtype=np.intp))
+
+
+Truths = NDArray[np.bool_]
+
+
+def fit_temperature(cases: Iterable[tuple[Scores, int | None, float]]) -> float:
+    """Return the temperature with the highest likelihood from 0.002 to 20, by golden section: one for cosines too.
+
+    Args:
+        cases: for each photo the scores of its candidates, the position of the right one, and its weight; photos
+            without the right one are ignored.
+    """
+    ranked: Sequence[tuple[Scores, int, float]] = [(scores, at, share) for scores, at, share in cases if at is not None]
+
+    def loss(log_temperature: float) -> float:
+        scale = np.exp(-log_temperature)
+        return float(sum(w * (np.logaddexp.reduce(s * scale) - s[at] * scale) for s, at, w in ranked))
+
+    ratio = (np.sqrt(5) - 1) / 2
+    low, high = -6.0, 3.0
+    for _ in range(32):
+        a, b = high - ratio * (high - low), low + ratio * (high - low)
+        low, high = (low, b) if loss(a) < loss(b) else (a, high)
+    return float(np.exp((low + high) / 2))

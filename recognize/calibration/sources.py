@@ -12,9 +12,16 @@ import numpy as np
 from data.arrays import FloatArray, IntArray
 from data.contracts import Encoders, KnowledgeStore
 from recognize.calibration.cases import LabelledVectors
-from recognize.evaluation.encoded_photos import encode_photos
-from recognize.evaluation.leaks import NEAR_COSINE, training_hashes
-from recognize.evaluation.picture_hash import HASH_BITS, Flags, Hashes, iter_hashes, near_duplicates
+from recognize.evaluation.encoded_photos import (
+    HASH_BITS,
+    NEAR_COSINE,
+    Flags,
+    Hashes,
+    encode_photos,
+    iter_hashes,
+    near_duplicates,
+    training_hashes,
+)
 from recognize.scoring.knowledge import Knowledge
 from recognize.scoring.stages import Queries
 

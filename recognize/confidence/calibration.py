@@ -1,4 +1,4 @@
-"""Calibrations: fitted coefficients that turn evidence into chances, and their file.
+"""Calibrations: fitted coefficients that turn evidence into chances, their file, and these chances.
 
 The *shipped* calibration of a profile is estimated for any knowledge base; `kb calibrate` makes an *own* one for the
 species and preset of one knowledge base.
@@ -14,17 +14,19 @@ from pathlib import Path
 from typing import Final, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from data.codec import dumps, loads, to_json
 from data.errors import StoreError
 from data.files import sha256_hex
 from data.foreign_json import load_json
 from data.records import vocabulary_hash
-from recognize.confidence.evidence import FEATURES, Mode
-from recognize.confidence.fit import logistic
-from recognize.confidence.ranks import JudgedRank
-from recognize.scoring.fusion import FusionWeights
-from recognize.scoring.pairs import Scores
+from recognize.answers import RANKS, JudgedRank, Lineage
+from recognize.confidence.evidence import FEATURES, N_JUDGED, Mode
+from recognize.scoring.exact import Scores
+from recognize.scoring.presets import FusionWeights
+from recognize.scoring.stages import Ranking
+from recognize.settings import UNKNOWN_PRIOR
 
 SCHEMA: Final = 2
 SHIPPED: Final = Path(__file__).resolve().parents[1] / "starter" / "weights" / "calibration.json"
@@ -138,3 +140,201 @@ def shipped_calibration() -> Calibration:
 def calibration_bytes(calibration: Calibration) -> bytes:
     """Return the contents of the file of a calibration."""
     return (json.dumps(to_json(calibration), indent=1, sort_keys=True) + "\n").encode()
+
+
+def logistic(logits: Scores) -> Scores:
+    """Return probabilities."""
+    probabilities: Scores = 1 / (1 + np.exp(-np.clip(logits, -_LIMIT, _LIMIT)))
+    return probabilities
+
+
+_LIMIT: Final = 50.0  # of logits
+
+
+CHANCE_DIGITS: Final = 4  # far below the calibration error of a hundredth
+_CERTAIN: Final = 1e-9
+NOT_SEEN: Final = 0.9
+"""Chance at even odds that a photo where no bird is seen shows an unknown one, or none. None is seen in
+6.5 % of the photos of birds that are new to the model, in 0.2 to 1.9 % of others, and in at least 96 % of pictures
+without one (`benchmarks/no_bird.py`, 0.7); half of the unknown photos count as such pictures."""
+
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chances:
+    """Chances of one photo, in [0, 1]."""
+
+    held: Mapping[JudgedRank, float]
+    """Of the first species, its genus, family and order, if the species is in the knowledge base."""
+    not_held: Mapping[JudgedRank, float]
+    """Of its genus, family and order, if the species is not."""
+    unknown: float
+    """Of a species that is not in the knowledge base."""
+
+    def right(self, rank: JudgedRank) -> float:
+        """Return the chance that the first species, or its genus, family or order, is right."""
+        share = (1 - self.unknown) * self.held[rank] + self.unknown * self.not_held.get(rank, 0.0)
+        return round(share, CHANCE_DIGITS)
+
+
+def chances_of(
+    rows: Scores,
+    parameters: Parameters,
+    *,
+    unknown_prior: float,
+    kinship: Scores | None = None,
+    is_seen: Flags | None = None,
+) -> list[Chances]:
+    """Return the chances of photos; a genus is at least as probable as its species, a family as its genus, and so on.
+
+    Args:
+        rows: features of the photos, `(n, n_features)`.
+        parameters: parameters of the preset and of the anchor mode of the knowledge base.
+        unknown_prior: prior probability that a photo shows a species outside the knowledge base; above 0, below 1.
+        kinship: highest chances of genus, family and order if the species is not held, `(n, 3)`; default: 1.
+        is_seen: whether a bird is seen in each photo, `(n,)`; default: in all. Where none was, an unknown species,
+            or no bird at all, is more probable, and no genus, family or order is, unless the species is held.
+    """
+    unknown = at_prior(even_unknown(rows, parameters, is_seen), unknown_prior)
+    columns = []
+    for models in (parameters.held, parameters.not_held):
+        least = np.zeros(len(rows))
+        for rank in RANKS:
+            least = np.maximum(least, chances_by(models[rank], rows)) if rank in models else least
+            columns.append(least)
+    if kinship is not None:
+        columns[-len(RANKS) + 1 :] = np.minimum(columns[-len(RANKS) + 1 :], kinship.T)
+    if is_seen is not None:
+        columns[-len(RANKS) + 1 :] = [column * is_seen for column in columns[-len(RANKS) + 1 :]]
+    return [
+        Chances(
+            held=dict(zip(RANKS, values[: len(RANKS)], strict=True)),
+            not_held=dict(zip(RANKS[1:], values[len(RANKS) + 1 : -1], strict=True)),
+            unknown=values[-1],
+        )
+        for values in np.round(np.stack([*columns, unknown], axis=1), CHANCE_DIGITS).tolist()
+    ]
+
+
+def even_unknown(rows: Scores, parameters: Parameters, is_seen: Flags | None = None) -> Scores:
+    """Return the chance of an unknown species at even odds, `(n,)`; arguments as of `chances_of`."""
+    even = chances_by(parameters.unknown, rows)
+    return even if is_seen is None else np.where(is_seen, even, at_prior(even, NOT_SEEN))
+
+
+def at_prior(even: Scores, prior: float) -> Scores:
+    """Return chances at even odds for another prior, by Bayes' rule."""
+    if not 0 < prior < 1:
+        raise ValueError(f"expected a prior probability between 0 and 1, got {prior}")
+    even = np.clip(even, _CERTAIN, 1 - _CERTAIN)
+    likely, unlikely = even * prior, (1 - even) * (1 - prior)
+    chances: Scores = likely / (likely + unlikely)
+    return chances
+
+
+N_SAMPLED: Final = 128
+"""Maximum number of photos behind an estimate."""
+STRENGTH: Final = 8.0
+"""Number of photos that the default prior counts for."""
+
+_ROUNDS: Final = 1_000
+_DONE: Final = 1e-7
+_LEAST: Final = 0.01  # an estimate of 0 or 1 would rule out what the next photo may show
+_DIGITS: Final = 3
+
+
+def estimate_prior(even: Scores) -> float:
+    """Return the most probable share of unknown species, by expectation-maximisation.
+
+    The prior of the share is a beta distribution with its mode at `UNKNOWN_PRIOR`, which counts for `STRENGTH` photos.
+    A single photo gets the default: its evidence would count twice.
+
+    Source: Saerens, Latinne and Decaestecker, 2002, section 2.2. Differs: the beta prior.
+    """
+    share = UNKNOWN_PRIOR
+    if len(even) < 2:
+        return share
+    for _ in range(_ROUNDS):
+        expected = float(at_prior(even, share).sum())
+        before, share = share, (expected + UNKNOWN_PRIOR * STRENGTH) / (len(even) + STRENGTH)
+        if abs(share - before) < _DONE:
+            break
+    return round(min(max(share, _LEAST), 1 - _LEAST), _DIGITS)
+
+
+def sample_of(n: int) -> list[int]:
+    """Return the positions of at most `N_SAMPLED` of n photos, spread evenly."""
+    return list(range(n)) if n <= N_SAMPLED else [i * n // N_SAMPLED for i in range(N_SAMPLED)]
+
+
+def candidate_confidences(
+    ranking: Ranking, chances: Chances, lineages: Sequence[Lineage], *, temperature: float, n: int
+) -> tuple[float, ...]:
+    """Return the confidence of the first `n` species.
+
+    The chances of the genus, family and order of the first species are shared by the other species of each among the
+    best `N_JUDGED`, by the softmax of their scores; species beyond them get 0. So the species of a genus have no more
+    confidence than the genus, and it does not depend on `n`. No species gets more than the first.
+
+    `lineages` are those of its first `N_JUDGED` species; there is at least one.
+    """
+    scores = ranking.scores[:N_JUDGED]
+    likely, _ = distributed(scores / temperature, 0, lineages[: len(scores)], chances)
+    shares = np.minimum((1 - chances.unknown) * likely, chances.right("species"))
+    found = [round(share, CHANCE_DIGITS) for share in shares[: min(n, len(scores))].tolist()]
+    return (*found, *[0.0] * (min(n, len(ranking.scores)) - len(found)))
+
+
+def species_chances(
+    ranking: Ranking, chances: Chances | None, lineages: Sequence[Lineage], *, temperature: float
+) -> Scores:
+    """Return the chance of every species of a ranking, with at least one species.
+
+    The shares of `candidate_confidences`, over all species and without rounding; without chances, the softmax.
+    """
+    scores = ranking.scores / temperature
+    if chances is not None:
+        likely, _ = distributed(scores, 0, lineages, chances)
+        return (1 - chances.unknown) * likely[: len(scores)]
+    weights = np.exp(scores - scores.max())
+    softmax: Scores = weights / weights.sum()
+    return softmax
+
+
+def distributed(
+    scores: Scores, first: int, lineages: Sequence[Lineage], chances: Chances
+) -> tuple[Scores, list[Lineage]]:
+    """Return the chance of each species if the photo shows one of the knowledge base, and all lineages.
+
+    Four placeholders follow the species: another species of the genus, family or order of the first, and any other.
+    They get the chances of the groups without another species.
+
+    `scores` are divided by the temperature; `first` is the position of the first species of the ranking.
+    """
+    others: list[Lineage] = [
+        {rank: lineages[first][rank] for rank in RANKS[step:] if rank in lineages[first]} for step in (1, 2, 3, 4)
+    ]
+    every = [*lineages, *others]
+    softmax = np.concatenate([np.exp(scores - scores.max()), np.zeros(len(others))])
+    likely, given = np.zeros(len(softmax)), 0.0
+    is_left = np.ones(len(softmax), dtype=np.bool_)
+    for step, rank in enumerate((*RANKS, None)):
+        group = is_left if rank is None else is_left & same_taxon(every, first, rank)
+        upto = 1.0 if rank is None else chances.held[rank]
+        weights = np.where(group, softmax, 0.0)
+        if not weights.any():
+            weights[len(scores) - 1 + step] = 1.0
+        likely += (upto - given) * weights / weights.sum()
+        given, is_left = upto, is_left & ~group
+    return likely, every
+
+
+def same_taxon(lineages: Sequence[Lineage], at: int, rank: JudgedRank) -> NDArray[np.bool_]:
+    """Return whether each species shares the species, genus, family or order of the one at `at`."""
+    same = np.zeros(len(lineages), dtype=np.bool_)
+    name = lineages[at].get(rank)
+    if rank != "species" and name:
+        same = np.array([lineage.get(rank) == name for lineage in lineages], dtype=np.bool_)
+    same[at] = True
+    return same

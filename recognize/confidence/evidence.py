@@ -6,19 +6,24 @@ fits one of them better than any species of the knowledge base probably shows a 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from functools import cached_property, lru_cache
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from data.arrays import IntArray
-from recognize.confidence.ranks import RANKS, Lineage, lineage_of
-from recognize.scoring.exact import or_zero, rounded
-from recognize.scoring.fusion import anchor_mode
+from data.arrays import FloatArray, IntArray
+from data.codec import from_json
+from data.records import Detection, Taxon, taxon_id
+from data.starter.knowledge import SPECIES_FILE, read_bytes
+from recognize.answers import RANKS, JudgedRank, Lineage
+from recognize.detect.birds import CLASSES, SURE
+from recognize.scoring.exact import Scores, or_zero, rounded
 from recognize.scoring.knowledge import Knowledge
-from recognize.scoring.pairs import Scores
+from recognize.scoring.presets import anchor_mode
 from recognize.scoring.stages import Queries, Ranking
 
 Mode = Literal["none", "single", "several"]
@@ -179,3 +184,156 @@ def _level(cosines: Scores) -> Scores:
 
 def _best(cosines: Scores) -> Scores:
     return cosines.max(axis=1) if cosines.shape[1] else np.zeros(len(cosines))
+
+
+class Kinship:
+    """Chance, by looks alone, that a bird outside the knowledge base belongs to the taxa of the first species.
+
+    It is the softmax mass of a taxon among all species that the model or the knowledge base has looks of. For photos of
+    species whose prototype was left out, orders with a mass of .40, .59, .82 and .97 were right for .48, .58, .80 and
+    .97; families and genera less often. Without a background it is 1, but 0 for a taxon that all species of the
+    knowledge base share, where nothing speaks for it but the choice of the species. No taxon has more than a taxon
+    that it belongs to.
+    """
+
+    def __init__(self, knowledge: Knowledge, lineages: Callable[[IntArray], Sequence[Lineage]]) -> None:
+        """Keep the knowledge base and the reader of the lineages of its species."""
+        self._knowledge = knowledge
+        self._lineages = lineages
+
+    def of(self, rankings: Sequence[Ranking], visual: FloatArray) -> Scores:
+        """Return the chances of the genus, family and order, `(n, 3)`; 0 for empty rankings and unnamed taxa.
+
+        `visual` are the vectors of the photos in the visual space, `(n, dim)`.
+        """
+        found = np.zeros((len(rankings), len(RANKS) - 1))
+        masses = self._masses(visual) if has_background(self._knowledge) else None
+        for photo, ranking in enumerate(rankings):
+            if not len(ranking.species):
+                continue
+            first, *others = self._lineages(ranking.species[:N_JUDGED])
+            least = 1.0
+            for step in reversed(range(len(RANKS) - 1)):
+                rank, name = RANKS[step + 1], first.get(RANKS[step + 1])
+                if not name:
+                    chance = 0.0 if rank == RANKS[-1] else least
+                elif masses is not None:
+                    chance = float(masses[photo] @ (self._names[rank] == name))
+                else:
+                    is_shared = all(other.get(rank) == name for other in others) and self._taxa[rank] == {name}
+                    chance = float(not is_shared)
+                least = found[photo, step] = min(least, chance)
+        return found
+
+    def _masses(self, visual: FloatArray) -> Scores:
+        """Return the softmax of the likeness of photos to all species with looks, `(n, n_looks)`."""
+        prototypes, centroids, background = self._knowledge.exact_looks
+        looks = np.concatenate([prototypes, centroids[self._is_new], background])
+        cosines = rounded(visual.astype(np.float64) @ looks.T)
+        weights = np.exp(SHARPNESS * (cosines - cosines.max(axis=1, keepdims=True)))
+        masses: Scores = weights / weights.sum(axis=1, keepdims=True)
+        return masses
+
+    @property
+    def _is_new(self) -> NDArray[np.bool_]:
+        """Whether each species with anchors has no prototype."""
+        knowledge = self._knowledge
+        return knowledge.prototype_rows[knowledge.with_anchors] < 0
+
+    @cached_property
+    def _taxa(self) -> dict[JudgedRank, set[str | None]]:
+        """Taxa of the species of the knowledge base at each rank."""
+        lineages = self._lineages(np.arange(self._knowledge.n_species))
+        return {rank: {lineage.get(rank) for lineage in lineages} for rank in RANKS[1:]}
+
+    @cached_property
+    def _names(self) -> dict[JudgedRank, NDArray[np.str_]]:
+        """Name at each rank of all species with looks."""
+        knowledge = self._knowledge
+        held = self._lineages(np.concatenate([knowledge.trained, knowledge.with_anchors[self._is_new]]))
+        lineages = [*held, *(lineage_of(name) for name in knowledge.background_names)]
+        return {rank: np.array([lineage.get(rank, "") for lineage in lineages]) for rank in RANKS[1:]}
+
+
+LONELY: Final = 0.02
+"""Share of the reference photos that are lonelier than the loneliest ordinary ones. A strange photo is lonelier still,
+by half of their distance to the median, in cosines. Of birds as an unknown group, under 1 % of the photos of known
+species are strange, 1 to 2 % of those of other birds, and all pictures of other groups (`benchmarks.other_groups`)."""
+LEAST_PHOTOS: Final = 8
+"""Reference photos that say how alike they are."""
+_COMPARED: Final = 1_024  # reference photos compared with the others, evenly spaced
+_BLOCK: Final = 128
+
+
+class Familiarity:
+    """Tells whether a photo is like the reference photos of a knowledge base, by vectors that no species shaped."""
+
+    def __init__(self, knowledge: Knowledge, lineages: Callable[[IntArray], Sequence[Lineage]]) -> None:
+        """Keep the knowledge base and the reader of the lineages of its species."""
+        self._knowledge, self._lineages = knowledge, lineages
+
+    def is_strange(self, vector: FloatArray, detections: Sequence[Detection]) -> bool:
+        """Return whether a photo is unlike all reference photos, or shows an animal that is none of the species.
+
+        The detector's word counts where no reference photo is as like the photo as half of them are to others; without
+        enough reference photos it decides alone. `vector` is the vector of the photo, `(dim,)`.
+        """
+        is_other = self._is_other(detections)
+        likeness, anchors = self._likeness, self._knowledge.anchors.vectors
+        if len(likeness) < LEAST_PHOTOS:
+            return is_other
+        unit = vector / max(float(np.linalg.norm(vector)), 1e-9)
+        lonely, median = np.quantile(likeness, (LONELY, 0.5)).tolist()
+        least = median if is_other else lonely - (median - lonely) / 2
+        return bool((anchors @ unit).max() < least)
+
+    def _is_other(self, detections: Sequence[Detection]) -> bool:
+        """Return whether the detector is sure of an animal, and no species is of its class."""
+        seen = {CLASSES[each.kind] for each in detections if each.kind in CLASSES and each.score >= SURE}
+        return bool(seen) and None not in self._classes and not seen & self._classes
+
+    @cached_property
+    def _classes(self) -> set[str | None]:
+        """Classes of the species; None for a species whose class is not known."""
+        return {lineage.get("class") for lineage in self._lineages(np.arange(self._knowledge.n_species))}
+
+    @cached_property
+    def _likeness(self) -> FloatArray:
+        """Cosine of reference photos to the nearest other one."""
+        anchors = np.asarray(self._knowledge.anchors.vectors)
+        chosen = np.unique(np.linspace(0, max(0, len(anchors) - 1), _COMPARED).astype(np.intp))[: len(anchors)]
+        found = []
+        for start in range(0, len(chosen), _BLOCK):
+            rows = chosen[start : start + _BLOCK]
+            cosines = anchors[rows] @ anchors.T
+            cosines[np.arange(len(rows)), rows] = -1.0
+            found.append(cosines.max(axis=1))
+        return np.concatenate(found) if found else np.empty(0, dtype=np.float32)
+
+
+LIKENESS: Final = 0.5
+"""Softmax mass of a look-alike among background and knowledge base, at least."""
+
+
+@lru_cache(maxsize=4_096)
+def taxon_of(scientific_name: str) -> Taxon:
+    """Return a species as it ships with Fieldmark; one with its scientific name and genus alone if it does not."""
+    id = taxon_id(scientific_name)
+    found = _shipped().get(id)
+    if found is not None:
+        return from_json(Taxon, found)
+    return Taxon(taxon_id=id, scientific_name=scientific_name, rank="species", lineage=lineage_of(scientific_name))
+
+
+def lineage_of(scientific_name: str) -> Lineage:
+    """Return the lineage of a species as it ships with Fieldmark, else its genus alone; much faster than `taxon_of`."""
+    found = _shipped().get(taxon_id(scientific_name))
+    lineage: Lineage = {"genus": scientific_name.split(" ")[0]} if found is None else found["lineage"]
+    return lineage
+
+
+@lru_cache(maxsize=1)
+def _shipped() -> dict[str, Any]:
+    """Return id -> taxon in JSON; `read_species` takes ten times as long."""
+    taxa = (json.loads(line)["taxon"] for line in read_bytes(SPECIES_FILE).decode().splitlines())
+    return {taxon["taxon_id"]: taxon for taxon in taxa}

@@ -28,7 +28,7 @@ from data.arrays import IntArray
 from data.places.gazetteer import Place, distance_km, find_place, overlap
 from data.records import RangeFact, RangeRole
 from recognize.confidence.prior import Prior, quarter_of
-from recognize.scoring.pairs import Scores
+from recognize.scoring.exact import Scores
 
 RangesOf = Callable[[Sequence[str]], Sequence[tuple[RangeFact, ...]]]
 """Taxon ids -> range facts of each."""

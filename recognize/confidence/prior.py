@@ -20,12 +20,11 @@ from data.arrays import IntArray
 from data.errors import UsageError
 from data.files import sha256_hex
 from data.records import Identification
-from recognize.confidence.chances import CHANCE_DIGITS, Chances, distributed, same_taxon
+from recognize.answers import RANKS, Lineage
+from recognize.confidence.calibration import CHANCE_DIGITS, Chances, distributed, same_taxon
 from recognize.confidence.evidence import N_JUDGED
-from recognize.confidence.ranks import RANKS, Lineage
-from recognize.scoring.exact import rounded
-from recognize.scoring.fusion import AnchorMode
-from recognize.scoring.pairs import Scores
+from recognize.scoring.exact import Scores, rounded
+from recognize.scoring.presets import AnchorMode
 from recognize.scoring.stages import Ranking
 from recognize.settings import OFF_LIST_SHARE
 

@@ -54,7 +54,7 @@ def _load_starter() -> Encoders:
 
 
 def _load_general() -> Encoders:
-    from recognize.general.features import load_general
+    from recognize.general import load_general
 
     return load_general()
 
@@ -72,7 +72,7 @@ def _load_paper() -> Encoders:
 
 
 def _load_best() -> Encoders:
-    from recognize.detect.nanodet import NanoDet
+    from recognize.detect.birds import NanoDet
     from recognize.encoders.open_clip_models import OpenClipEncoder
     from recognize.encoders.sentence_models import SentenceEncoder
     from recognize.encoders.timm_models import TimmEncoder

@@ -1,19 +1,63 @@
-"""Photos encoded once for several rankings; unreadable photos are listed and skipped."""
+"""Photos encoded once for several rankings, their perceptual hashes, and leaks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
 
-from data.arrays import IntArray
-from data.contracts import Encoders
+from data.arrays import FloatArray, IntArray
+from data.contracts import Encoders, TrainedOnPhotos
+from data.errors import BadImage
 from data.files import sha256_hex
-from recognize.evaluation.picture_hash import Hashes, picture_hash
+from data.images.decode import read_image
 from recognize.photos import encode_in_batches, encode_pictures
 from recognize.scoring.stages import Queries
+
+HASH_BITS: Final = 4
+"""Maximum number of differing bits, of 64, between perceptual hashes of the same picture."""
+
+_SHORTER_SIDE: Final = 128  # pixels to decode; the hash itself reads 32
+_THREADS: Final = 2
+
+Hashes = NDArray[np.uint64]
+Flags = NDArray[np.bool_]
+
+
+def picture_hash(image: Image.Image) -> int:
+    """Return the 64-bit perceptual hash: whether each low cosine coefficient is above the median.
+
+    It survives scaling and compression, but not mirroring, or cropping by more than two percent.
+    """
+    grey = np.asarray(image.convert("L").resize((32, 32), Image.Resampling.BICUBIC), dtype=np.float64)
+    cosines = np.cos(np.pi / 32 * (np.arange(32)[None, :] + 0.5) * np.arange(8)[:, None])
+    coefficients = cosines @ grey @ cosines.T
+    bits = (coefficients > np.median(coefficients.ravel()[1:])).ravel()
+    return int(np.packbits(bits).view(">u8")[0])
+
+
+def near_duplicates(hashes: Hashes, others: Hashes) -> Flags:
+    """Return for each of `hashes` whether one of `others` is within `HASH_BITS` bits."""
+    return np.array([(np.bitwise_count(others ^ value) <= HASH_BITS).any() for value in hashes], dtype=np.bool_)
+
+
+def iter_hashes(paths: Iterable[Path]) -> Iterator[int | None]:
+    """Yield the perceptual hash of each picture, None for one that cannot be read."""
+    with ThreadPoolExecutor(_THREADS, thread_name_prefix="hash") as pool:
+        yield from pool.map(_hash_or_none, paths)
+
+
+def _hash_or_none(path: Path) -> int | None:
+    try:
+        return picture_hash(read_image(path, min_side=_SHORTER_SIDE))
+    except BadImage:  # its vector is compared anyway
+        return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,3 +119,60 @@ def encode_photos(
         digests=tuple(digests),
         errors=errors,
     )
+
+
+NEAR_COSINE: Final = 0.9995
+"""Two photos with at least this cosine in the visual space count as the same picture."""
+
+_BLOCK: Final = 512  # photos in one product
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leaks:
+    """Photos that are an anchor or nearly one, by three tests; `(n_photos,)` each."""
+
+    same_file: Flags
+    near_hash: Flags
+    near_vector: Flags
+
+    @property
+    def any(self) -> Flags:
+        """Whether at least one test is positive."""
+        found: Flags = self.same_file | self.near_hash | self.near_vector
+        return found
+
+    def __or__(self, other: Leaks) -> Leaks:
+        """Return the union of two searches over the same photos."""
+        return Leaks(
+            same_file=self.same_file | other.same_file,
+            near_hash=self.near_hash | other.near_hash,
+            near_vector=self.near_vector | other.near_vector,
+        )
+
+
+def find_leaks(
+    photos: EncodedPhotos, anchors: FloatArray, *, digests: Iterable[str] = (), hashes: Hashes | None = None
+) -> Leaks:
+    """Return which photos are anchors, or near-duplicates of one."""
+    known = frozenset(digests)
+    return Leaks(
+        same_file=np.array([digest in known for digest in photos.digests], dtype=np.bool_),
+        near_hash=near_duplicates(photos.hashes, np.empty(0, dtype=np.uint64) if hashes is None else hashes),
+        near_vector=near_vectors(photos.queries.visual, anchors),
+    )
+
+
+def training_hashes(encoders: Encoders) -> Hashes:
+    """Return the perceptual hashes of the training photos of encoders, as far as they record them."""
+    every = (*encoders.text_image, encoders.visual)
+    known = [encoder.photo_hashes() for encoder in every if isinstance(encoder, TrainedOnPhotos)]
+    return np.concatenate([np.empty(0, dtype=np.uint64), *known])
+
+
+def near_vectors(vectors: FloatArray, others: FloatArray) -> Flags:
+    """Return for each row whether one of `others` has a cosine of at least `NEAR_COSINE`; both are unit rows."""
+    found = np.zeros(len(vectors), dtype=np.bool_)
+    if len(others):
+        for first in range(0, len(vectors), _BLOCK):
+            found[first : first + _BLOCK] = (vectors[first : first + _BLOCK] @ others.T).max(axis=1) >= NEAR_COSINE
+    return found

@@ -15,11 +15,16 @@ from data.contracts import Encoders, KnowledgeStore
 from data.errors import NothingReadable
 from data.labelled_photos import LabelledPhoto
 from data.records import Taxon
+from recognize.evaluation.comparison import KB_ANCHORS, AnchorSet, Setup
 from recognize.evaluation.datasets import Dataset
-from recognize.evaluation.encoded_photos import EncodedPhotos, encode_photos
-from recognize.evaluation.leaks import find_leaks, training_hashes
-from recognize.evaluation.picture_hash import iter_hashes, near_duplicates
-from recognize.evaluation.setups import KB_ANCHORS, AnchorSet, Setup
+from recognize.evaluation.encoded_photos import (
+    EncodedPhotos,
+    encode_photos,
+    find_leaks,
+    iter_hashes,
+    near_duplicates,
+    training_hashes,
+)
 from recognize.settings import Vocabulary
 
 WITHOUT_ANCHORS: Final = ("text-only", "direct-rag")

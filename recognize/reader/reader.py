@@ -1,24 +1,93 @@
-"""Choice among the candidates of a photo by a vision model with their descriptions."""
+"""Choice among the candidates of a photo by a vision model with their descriptions, over a stream of photos."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
 import math
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections import Counter, deque
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from pathlib import Path
 from string import ascii_uppercase
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 
-from data.contracts import ChatModel
-from data.errors import SourceError, UsageError
+from data.contracts import ChatModel, KnowledgeStore
+from data.errors import BadImage, MissingRequirement, SourceError, UsageError
+from data.event_loop import background_loop
 from data.prompts import Prompts, quoted
-from data.records import Candidate, ChatMessage, ChatRequest, Reading
+from data.records import Answer, Box, Candidate, ChatMessage, ChatRequest, Identification, Reading, Summary
 from recognize.reader.replies import NONE, Sample, read_sample
-from recognize.settings import MAX_READER_CANDIDATES
+from recognize.settings import MAX_READER_CANDIDATES, ReaderContext
+
+TextOf = Callable[[str], str | None]
+"""Taxon id -> text, None if there is none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceTexts:
+    """Sources of the summaries of a knowledge base, if it holds them."""
+
+    article: TextOf
+    """Plain text of the article."""
+    draft: TextOf
+    """First-pass summary of a two-pass distiller."""
+
+
+class CandidateContext:
+    """Look-up of candidate descriptions for a reader; each species is read once.
+
+    Source: VR-RAG, table 5: raw article, summary, refined summary. Differs: `names` is an addition.
+    """
+
+    def __init__(self, store: KnowledgeStore, context: ReaderContext, sources: SourceTexts) -> None:
+        """Set up; raise `MissingRequirement` if the store has no text of that kind."""
+        self.context: Final = context
+        self._store, self._sources = store, sources
+        self._cache: dict[str, str] = {}
+        if context in ("summary", "article") and not any(map(self._text, store.taxon_ids)):
+            self._refuse()
+
+    def texts(self, taxon_ids: Sequence[str]) -> list[str | None]:
+        """Return the text of each species, empty if missing; None in the context `names`."""
+        if self.context == "names":
+            return [None] * len(taxon_ids)
+        return [self._text(taxon_id) for taxon_id in taxon_ids]
+
+    def _text(self, taxon_id: str) -> str:
+        if taxon_id not in self._cache:
+            self._cache[taxon_id] = self._look_up(taxon_id)
+        return self._cache[taxon_id]
+
+    def _look_up(self, taxon_id: str) -> str:
+        if self.context == "article":
+            return self._sources.article(taxon_id) or ""
+        [entry] = self._store.species([taxon_id])
+        if self.context == "summary":
+            return self._sources.draft(taxon_id) or _first_pass(entry.summary)
+        return entry.summary.text if entry.summary is not None else ""
+
+    def _refuse(self) -> None:
+        if self.context == "article":
+            raise MissingRequirement(
+                f"{self._store.path} holds no articles for the reader context 'article'",
+                hint="Use a knowledge base that kb build made from a wiki or a folder.",
+            )
+        raise MissingRequirement(
+            f"{self._store.path} holds no first-pass summaries for the reader context 'summary'",
+            hint="Build with --distiller model-two-pass, which keeps them, or with --distiller model-summary.",
+        )
+
+
+def _first_pass(summary: Summary | None) -> str:
+    """Return the text of an unrefined summary; empty for raw texts."""
+    if summary is None or summary.stage != "summary" or summary.distiller.startswith(("article/", "chunks/")):
+        return ""
+    return summary.text
+
 
 FAILED: Final = "the reader failed"
 MAX_TOKENS: Final = 300  # of a reply
@@ -208,3 +277,96 @@ def _schema(answers: Sequence[str]) -> dict[str, object]:
         "required": ["reason", "answer"],
         "additionalProperties": False,
     }
+
+
+AHEAD: Final = 32  # photos in flight; the model itself limits its concurrent calls
+
+ItemT = TypeVar("ItemT")
+
+
+def read_over(
+    rows: Iterable[Identification],
+    reader: Reader,
+    picture_of: Callable[[Path, Box | None], bytes],
+    texts_of: Callable[[Sequence[str]], Sequence[str | None]] | None = None,
+) -> Iterator[Identification]:
+    """Yield the rows in order with the reader's choice as the answer, and the reading in `reader`.
+
+    The answer of none of the candidates is `none`. Confidence is null, because a calibration applies to scores. If no
+    sample is answered, the answer of the ranking stays and the agreement is 0. Of a photo with several birds the model
+    sees the crop to the bird of the row.
+
+    `picture_of` gives the JPEG or PNG bytes of a photo, or of a bird in it; `texts_of` a description of each species,
+    by default the summaries of the candidates. Rows with errors or without candidates are passed on unread.
+
+    Raises:
+        CostStop: before the cost limit is exceeded.
+        MissingRequirement: if the model cannot be called (no key; offline and not cached).
+    """
+
+    def ask(row: Identification) -> Coroutine[object, object, Reading] | None:
+        if row.status == "error" or not row.candidates:
+            return None
+        box = row.box if row.n_birds > 1 else None
+        texts = None if texts_of is None else texts_of([candidate.taxon_id for candidate in row.candidates])
+
+        async def read_photo() -> Reading:
+            picture = await asyncio.to_thread(picture_of, Path(row.shown_image), box)
+            return await reader.read(picture, row.candidates, texts)
+
+        return read_photo()
+
+    for row, reading in read_ahead(rows, ask):
+        yield row if reading is None else _answered(row, reading)
+
+
+def read_ahead(
+    items: Iterable[ItemT], ask: Callable[[ItemT], Coroutine[object, object, Reading] | None]
+) -> Iterator[tuple[ItemT, Reading | None]]:
+    """Yield each item in order with its reading, or None if `ask` returns None; later items are read meanwhile.
+
+    The reading of a failed item has no choice, agreement 0 and the reason in `failures`.
+    """
+    waiting: deque[tuple[ItemT, Future[Reading] | None]] = deque()
+    try:
+        for item in items:
+            work = ask(item)
+            future = None if work is None else asyncio.run_coroutine_threadsafe(work, background_loop())
+            waiting.append((item, future))
+            if len(waiting) > AHEAD:
+                yield _finished(*waiting.popleft())
+        while waiting:
+            yield _finished(*waiting.popleft())
+    finally:  # also when the caller stops early
+        for _, future in waiting:
+            if future is not None:
+                future.cancel()
+
+
+def _finished(item: ItemT, future: Future[Reading] | None) -> tuple[ItemT, Reading | None]:
+    if future is None:
+        return item, None
+    try:
+        return item, future.result()
+    except (SourceError, BadImage) as error:
+        # An unreadable photo, or a model that is called once and has no samples.
+        n_asked = 0 if isinstance(error, BadImage) else 1
+        return item, Reading(
+            choice=None, agreement=0.0, reason=f"{FAILED}: {error}", samples=n_asked, answered=0, failures=(str(error),)
+        )
+
+
+def _answered(row: Identification, reading: Reading) -> Identification:
+    if not reading.agreement:
+        return replace(row, reader=reading)
+    if reading.choice is None:
+        return replace(row, status="not_sure", reader=reading, answer=Answer(rank="none", name=""))
+    chosen = next(each for each in row.candidates if each.taxon_id == reading.choice)
+    answer = Answer(
+        rank=chosen.taxon_rank,
+        name=chosen.scientific_name,
+        common_name=chosen.common_name,
+        family=chosen.family,
+        order=chosen.order,
+    )
+    return replace(row, status="identified", reader=reading, answer=answer)

@@ -1,4 +1,4 @@
-"""Rankings that do not depend on the batch: a fast pass, then exact sums for close scores.
+"""Products of photos and rows, and rankings that do not depend on the batch.
 
 A matrix product rounds a score differently in a batch of one and of a thousand, sometimes even for equal rows. Scores
 that float32 cannot separate, and the scores of results, are therefore computed again in float64. Scores that are equal
@@ -7,14 +7,161 @@ to twelve digits keep the order of their rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from data.arrays import FloatArray, IntArray
-from recognize.scoring.pairs import Pairs, Scores
+
+Scores = NDArray[np.float64]
+
+_AT_ONCE: Final = 128  # rows in float64: 0.8 MB for 768 dimensions, which fits the cache of a core
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Pairs of photos and rows of a table or species, `(n,)` each; the photos ascend."""
+
+    photos: IntArray
+    items: IntArray
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __getitem__(self, at: IntArray | NDArray[np.bool_]) -> Pairs:
+        return Pairs(self.photos[at], self.items[at])
+
+    def starts(self, n_photos: int) -> IntArray:
+        """Return the first pair of each photo, then the number of pairs: `(n_photos + 1,)`."""
+        return self.photos.searchsorted(np.arange(n_photos + 1))
+
+    def is_new(self) -> NDArray[np.bool_]:
+        """Return whether each pair differs from the previous one."""
+        new = np.ones(len(self), dtype=bool)
+        new[1:] = (self.items[1:] != self.items[:-1]) | (self.photos[1:] != self.photos[:-1])
+        return new
+
+
+def dot_pairs(matrix: FloatArray, queries: FloatArray, pairs: Pairs) -> Scores:
+    """Return the product of photo and row of each pair in float64, `(n,)`."""
+    products: Scores = dot_spaces((matrix,), (queries,), pairs)[0]
+    return products
+
+
+def dot_spaces(
+    matrices: Sequence[FloatArray], queries: Sequence[FloatArray], pairs: Pairs, columns: Sequence[slice] = ()
+) -> Scores:
+    """Return `dot_pairs` in several spaces, `(n_spaces, n)`.
+
+    Without BLAS, whose order of summation depends on the position of a row.
+
+    Args:
+        matrices: `(n_rows, dim)` for each space, or one matrix with the columns of all spaces.
+        queries: `(n_photos, dim)` for each space.
+        pairs: photos and rows.
+        columns: columns of each space in one matrix for all.
+    """
+    products = np.empty((len(queries), len(pairs)))
+    exact = [query.astype(np.float64) for query in queries]
+    spaces = range(len(queries))
+    for photo, of_photo in _by_photo(pairs, len(queries[0])):
+        for number, matrix in enumerate(matrices):
+            rows = matrix[pairs.items[of_photo]].astype(np.float64)
+            for space in spaces if columns else (number,):
+                part = rows[:, columns[space]] if columns else rows
+                np.einsum("ij,j->i", part, exact[space][photo], out=products[space, of_photo])
+    return products
+
+
+def rough_products(matrix: FloatArray, queries: FloatArray, pairs: Pairs) -> FloatArray:
+    """Return `dot_pairs` to float32 precision."""
+    products = np.empty(len(pairs), dtype=np.float32)
+    for photo, of_photo in _by_photo(pairs, len(queries)):
+        np.einsum("ij,j->i", matrix[pairs.items[of_photo]], queries[photo], out=products[of_photo])
+    return products
+
+
+def _by_photo(pairs: Pairs, n_photos: int) -> Iterator[tuple[int, slice]]:
+    """Yield each photo with a part of its pairs, at most `_AT_ONCE`."""
+    for photo, (start, end) in enumerate(pairwise(pairs.starts(n_photos).tolist())):
+        for first in range(start, end, _AT_ONCE):
+            yield photo, slice(first, min(first + _AT_ONCE, end))
+
+
+_BLOCK: Final = 512  # photos in one product: 50 MB of scores
+_TERM: Final = 2_000_000  # scores of one encoder in a buffer
+
+
+class Product(NamedTuple):
+    """Queries and the matrices to multiply them with."""
+
+    queries: tuple[FloatArray, ...]
+    """`(n_photos, dim)` for each encoder."""
+    matrices: tuple[FloatArray, ...]
+    """`(n_rows, dim)` for each encoder, or one matrix with the columns of all encoders."""
+
+
+def score_blocks(n_photos: int, products: Sequence[Product]) -> Iterator[tuple[slice, list[FloatArray]]]:
+    """Yield blocks of photos and their float32 scores `(n, n_rows)` for each product; the next block overwrites them.
+
+    A score is the mean product over encoders.
+    """
+    sums = [_MeanProduct(product) for product in products]
+    for first in range(0, n_photos, _BLOCK):
+        photos = slice(first, min(first + _BLOCK, n_photos))
+        yield photos, [one.of(photos) for one in sums]
+
+
+class _MeanProduct:
+    """Mean product over encoders, in memory that is reused for each block of photos."""
+
+    def __init__(self, product: Product) -> None:
+        self._queries, self._matrices = product
+        n_rows = len(self._matrices[0]) if self._matrices else 0
+        n_photos = min(_BLOCK, len(self._queries[0])) if self._queries else _BLOCK
+        self._scores = np.zeros((n_photos, n_rows), dtype=np.float32)
+        self._term = np.empty(min(_TERM, self._scores.size) if len(self._matrices) > 1 else 0, dtype=np.float32)
+
+    def of(self, photos: slice) -> FloatArray:
+        """Return the scores of a block, `(n, n_rows)`."""
+        n = photos.stop - photos.start
+        scores = self._scores[:n]
+        share = np.float32(1 / max(1, len(self._queries)))
+        blocks = [queries[photos] * share for queries in self._queries]
+        if len(self._matrices) == 1:
+            blocks = [np.concatenate(blocks, axis=1)]
+        for number, (block, matrix) in enumerate(zip(blocks, self._matrices, strict=True)):
+            if not number:
+                multiply(block, matrix, scores)
+                continue
+            width = max(1, len(self._term) // n)
+            for start in range(0, len(matrix), width):
+                part = scores[:, start : start + width]
+                term = self._term[: part.size].reshape(part.shape)
+                multiply(block, matrix[start : start + width], term)
+                part += term
+        return scores
+
+
+def multiply(queries: FloatArray, matrix: FloatArray, out: FloatArray) -> None:
+    """Write the product to `out`, `(n_photos, n_rows)`."""
+    np.matmul(queries, matrix.T, out=out)
+
+
+def n_threads() -> int:
+    """Return the number of cores, or the smaller limit of OpenBLAS in the environment."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    for name in ("OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_DEFAULT_NUM_THREADS"):
+        first = os.environ.get(name, "").split(",")[0].strip()
+        if first.isdecimal() and int(first) > 0:
+            return min(cores, int(first))
+    return cores
+
 
 # Closer scores near 1 may be in the wrong order; for scores up to a quarter, a quarter of this. Measured, not proven:
 # the largest float32 error was 1e-6 for vectors of encoders, 6.5e-6 for unit rows with few distinct values (OpenBLAS;

@@ -12,10 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.arrays import FloatArray, IntArray
-from recognize.scoring.exact import Settled
+from recognize.scoring.exact import (
+    Pairs,
+    Product,
+    Scores,
+    Settled,
+    dot_pairs,
+    dot_spaces,
+    n_threads,
+    rough_products,
+    score_blocks,
+)
 from recognize.scoring.knowledge import Knowledge
-from recognize.scoring.pairs import Pairs, Scores, dot_pairs, dot_spaces, rough_products
-from recognize.scoring.products import Product, n_threads, score_blocks
 
 AnchorPooling = Literal["mean", "max", "centroid"]
 """Mean or maximum cosine of a species' anchors, or the cosine to their mean direction."""

@@ -10,10 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.arrays import FloatArray, IntArray
-from recognize.scoring.exact import DOUBT, Stages, find_pools, or_zero, settle
-from recognize.scoring.knowledge import Knowledge, check_queries
-from recognize.scoring.pairs import Pairs, Scores, dot_pairs, rough_products
-from recognize.scoring.products import Product
+from recognize.scoring.exact import (
+    DOUBT,
+    Pairs,
+    Product,
+    Scores,
+    Stages,
+    dot_pairs,
+    find_pools,
+    or_zero,
+    rough_products,
+    settle,
+)
+from recognize.scoring.knowledge import Knowledge, check_queries, queries_of_encoders, with_encoders
 from recognize.scoring.stages import (
     N_SHOWN,
     AnchorStage,
@@ -27,7 +36,6 @@ from recognize.scoring.stages import (
     rankings,
     text_product,
 )
-from recognize.scoring.subset import queries_of_encoders, with_encoders
 
 _MOST_ANCHORS: Final = 3  # of a species: VR-RAG, section 5.2
 

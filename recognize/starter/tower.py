@@ -1,4 +1,4 @@
-"""Photo tower: features of pictures, by onnxruntime."""
+"""Photo tower: features of pictures, by onnxruntime, and the opening of models in ONNX."""
 
 from __future__ import annotations
 
@@ -8,20 +8,74 @@ import threading
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+import onnxruntime
 from PIL import Image
 
 from data.arrays import FloatArray
-from recognize.model_file import open_model
 
 IMAGE_PX: Final = 260
 _N_CACHED: Final = 2  # batches that are encoded at once
 BATCH: Final = 1
 """Pictures a run: with more, a picture's features would depend in the last bits on its place in the batch."""
+
+
+def open_model(path: Path) -> Any:  # noqa: ANN401  # onnxruntime has no types
+    """Return a session of one thread: pictures run in parallel instead, each with one order of sums."""
+    return _open(path, is_exact=int8_overflows())
+
+
+@cache
+def int8_overflows() -> bool:
+    """Return whether sums of products of int8 numbers overflow on this processor, as on those without VNNI.
+
+    Then onnxruntime must be asked for exact sums, which would cost other processors twice the time.
+    """
+    n, k, m = 4, 64, 16
+    numbers = {"a": np.full((n, k), 255, dtype=np.uint8), "b": np.full((k, m), 127, dtype=np.int8)}
+    products = _open(Path(__file__).with_name("int8_product.onnx"), is_exact=False).run(None, numbers)[0]
+    return bool((products != k * 255 * 127).any())
+
+
+def _open(path: Path, *, is_exact: bool) -> Any:  # noqa: ANN401
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    options.add_session_config_entry("session.x64quantprecision", str(int(is_exact)))
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+@dataclass(eq=False)
+class OnnxModel:
+    """A model file, opened on first use, and threads for its pictures; safe to share between threads."""
+
+    path: Path
+    _session: Any = field(default=None, init=False, repr=False)
+    _lock: Any = field(default_factory=threading.Lock, init=False, repr=False)
+
+    @cached_property
+    def digest(self) -> str:
+        """12 hex digits of the SHA-256 of the model."""
+        return hashlib.sha256(self.path.read_bytes()).hexdigest()[:12]
+
+    @property
+    def session(self) -> Any:  # noqa: ANN401  # onnxruntime has no types
+        """The model, opened now if it was not."""
+        with self._lock:
+            if self._session is None:
+                self._session = open_model(self.path)
+            return self._session
+
+    @cached_property
+    def pool(self) -> ThreadPoolExecutor:
+        """Threads for pictures."""
+        return ThreadPoolExecutor(min(8, os.cpu_count() or 1), thread_name_prefix=type(self).__name__)
 
 
 def _are_same(images: tuple[Image.Image, ...], others: tuple[Image.Image, ...]) -> bool:
@@ -44,41 +98,27 @@ def pixels_of(image: Image.Image, out: FloatArray | None = None) -> FloatArray:
     return pixels
 
 
-class Tower:
-    """An ONNX model with the input `(1, 3, IMAGE_PX, IMAGE_PX)`, safe to share between threads.
+@dataclass(eq=False)
+class Tower(OnnxModel):
+    """An ONNX model with the input `(1, 3, IMAGE_PX, IMAGE_PX)`.
 
     The features of the last batches are cached, because two encoders need them in turn. All callers share one pool of
     threads.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._lock = threading.Lock()
-        self._session: Any = None
-        self._memory = threading.local()
-        # Its threads start on first use.
-        self._pool = ThreadPoolExecutor(min(8, os.cpu_count() or 1), thread_name_prefix="tower")
-        self._recent: deque[tuple[tuple[Image.Image, ...], FloatArray]] = deque(maxlen=_N_CACHED)
-
-    @cached_property
-    def digest(self) -> str:
-        """12 hex digits of the SHA-256 of the model."""
-        return hashlib.sha256(self._path.read_bytes()).hexdigest()[:12]
-
-    def _open(self) -> Any:  # noqa: ANN401  # onnxruntime has no types
-        with self._lock:
-            if self._session is None:
-                self._session = open_model(self._path)
-            return self._session
+    _memory: Any = field(default_factory=threading.local, init=False, repr=False)
+    _recent: deque[tuple[tuple[Image.Image, ...], FloatArray]] = field(
+        default_factory=lambda: deque(maxlen=_N_CACHED), init=False, repr=False
+    )
 
     @property
     def n_features(self) -> int:
         """Number of features of a picture."""
-        return int(self._open().get_outputs()[0].shape[1])
+        return int(self.session.get_outputs()[0].shape[1])
 
     def features_of_pixels(self, pixels: FloatArray) -> FloatArray:
         """Return the `(n_features,)` features of a picture from `pixels_of`."""
-        rows: list[FloatArray] = self._open().run(None, {"pixels": pixels[None]})[0]
+        rows: list[FloatArray] = self.session.run(None, {"pixels": pixels[None]})[0]
         return rows[0]
 
     def features(self, images: Sequence[Image.Image]) -> FloatArray:
@@ -98,7 +138,7 @@ class Tower:
         if len(key) == 1:
             out[0] = run(key[0])
         else:
-            for i, row in enumerate(self._pool.map(run, key)):
+            for i, row in enumerate(self.pool.map(run, key)):
                 out[i] = row
         with self._lock:
             self._recent.append((key, out))

@@ -16,8 +16,7 @@ from papers.species import namer, readers
 from papers.species.readers import COMPARISONS, NO_RETRIEVAL, ReaderResources, ReaderSetup, compare_readers
 from papers.species.retrieval import retrieval_rows
 from recognize.evaluation.labelled import MeasuredPhotos
-from recognize.reader.candidate_context import SourceTexts
-from recognize.reader.reader import PLACEHOLDERS
+from recognize.reader.reader import PLACEHOLDERS, SourceTexts
 from tests.conftest import Outcome
 from tests.drawn_birds import drawn_bird
 from tests.recognize.evaluation import test_comparison as hashed

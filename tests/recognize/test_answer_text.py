@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 from data.records import Answer, Candidate, Reading
-from recognize.answer_text import answer_name, candidate_name, percent, unanswered_text
+from recognize.answers import answer_name, candidate_name, percent, unanswered_text
 
 
 def test_an_answer_is_put_in_words_and_no_chance_is_rounded_to_none_or_all() -> None:

@@ -14,8 +14,7 @@ from data.images.decode import Photo
 from data.images.moment import Moment
 from data.records import Box, Detection, EncounterPhoto
 from recognize import Recognizer, bursts
-from recognize.encounters import MOST_PHOTOS, encode_encounters
-from recognize.photo_task import KeptPhotos
+from recognize.encounters import MOST_PHOTOS, KeptPhotos, encode_encounters
 from recognize.photos import encode_pictures
 from tests.recognize.birds_in_memory import bird
 

@@ -9,8 +9,7 @@ import pytest
 from PIL import Image
 
 from data.records import Identification, Job, JobImage, RankedImage
-from recognize.reader.reader import Reader
-from recognize.reader.stream import read_over
+from recognize.reader.reader import Reader, read_over
 from rerank.cotrr.reranker import CotrrReranker
 from rerank.reranker import run_jobs
 from tests.security.conftest import LEVELS, Model

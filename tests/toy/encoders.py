@@ -8,7 +8,7 @@ from PIL.Image import Image
 
 from data.arrays import FloatArray, as_unit_rows
 from data.contracts import Encoders
-from recognize.general.colours import ColourWords
+from recognize.general import ColourWords
 from tests.toy.words import PlainWords
 
 _COLOURS = ColourWords()

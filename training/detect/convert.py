@@ -16,7 +16,7 @@ import numpy as np
 from PIL import Image
 
 from data.arrays import FloatArray
-from recognize.detect.nanodet import pixels_of
+from recognize.detect.birds import pixels_of
 from training.quantise import N_CALIBRATION, plain, quantise
 from training.starter.protocol import StudyCollection, read_study_collection
 

@@ -1,4 +1,4 @@
-"""File of trained heads that `recognize.starter.heads` reads."""
+"""File of trained heads that `recognize.starter.encoders` reads."""
 
 from __future__ import annotations
 

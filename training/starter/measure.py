@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from data.arrays import IntArray
 from data.metrics.ranked import resample
-from recognize.scoring.fusion import WEIGHTS, AnchorMode
+from recognize.scoring.presets import WEIGHTS, AnchorMode
 from recognize.starter.encoders import HEADS_FILE, TOWER_FILE, Weights
 from training.starter.protocol import N_FOLDS
 from training.starter.study import ROWS, SETTINGS, Study, read_study

@@ -16,7 +16,7 @@ from torch import nn
 from torch.nn import functional
 
 from data.arrays import FloatArray, IntArray, as_unit_rows
-from recognize.starter.lexicon import N_PAIRS, pairs_of, sentences_of
+from recognize.starter.encoders import N_PAIRS, pairs_of, sentences_of
 from training.collection import Description
 from training.starter.look import draw_views
 

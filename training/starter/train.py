@@ -20,7 +20,7 @@ from PIL import Image
 from data.arrays import FloatArray, IntArray
 from data.records import Box
 from kb.checklist.avilist import load_checklist
-from recognize.detect.nanodet import NanoDet
+from recognize.detect.birds import NanoDet
 from recognize.starter.encoders import HEADS_FILE, PHOTOS_FILE, TOWER_FILE, Weights
 from recognize.starter.tower import Tower
 from training.quantise import N_CALIBRATION, quantise

@@ -16,7 +16,7 @@ from PIL import Image, ImageEnhance
 from data.arrays import FloatArray
 from data.images.views import MARGIN, crop_to
 from data.records import Box
-from recognize.detect.nanodet import BIRD, MIN_SCORE, NanoDet
+from recognize.detect.birds import BIRD, MIN_SCORE, NanoDet
 from recognize.starter.tower import IMAGE_PX, Tower, pixels_of
 from training.collection import Photo
 

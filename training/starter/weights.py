@@ -2,7 +2,7 @@
 
 All species as the knowledge base, with three anchors each and with one; photos of species that the models of the folds
 know and of new ones, half and half. No photo of the hidden half and none set aside is read. Prints the weights for
-`recognize.scoring.fusion.WEIGHTS` and the share of photos named right.
+`recognize.scoring.presets.WEIGHTS` and the share of photos named right.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final
 import click
 import numpy as np
 
-from recognize.scoring.fusion import AnchorMode
+from recognize.scoring.presets import AnchorMode
 from recognize.scoring.stages import Queries
 from training.starter.confidence.calibrate import world_of_fold
 from training.starter.confidence.worlds import World

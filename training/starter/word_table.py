@@ -13,7 +13,7 @@ import numpy as np
 from data.arrays import FloatArray, as_unit_rows
 from data.errors import MissingDependency
 from recognize.encoders.sentence_models import MINILM_PACKAGE, minilm_folder
-from recognize.starter.lexicon import sentences_of
+from recognize.starter.encoders import sentences_of
 from training.collection import Description
 
 N_COMMON_WORDS = 2000

@@ -9,7 +9,7 @@ from data.lexicon import tables
 from data.lexicon.tables import column, group_names, near_colours, near_parts, rows
 from data.lexicon.taxa import GENERAL, group_of_taxon
 from data.lexicon.word_groups import OTHER_GROUPS, VISUAL_GROUPS, equations, groups
-from recognize.starter.lexicon import ATTRIBUTES, PARTS
+from recognize.starter.encoders import ATTRIBUTES, PARTS
 
 TABLES = ("colours", "looks", "markings", "parts", "sexes")
 

@@ -13,7 +13,7 @@ from recognize import Recognizer
 from recognize.calibration.calibrate import calibrate, check_enough
 from recognize.calibration.sources import LabelledSource, photos_of_anchors, photos_of_files
 from recognize.confidence.calibration import calibration_bytes
-from recognize.evaluation.picture_hash import picture_hash
+from recognize.evaluation.encoded_photos import picture_hash
 from recognize.scoring.knowledge import Knowledge, read_knowledge
 from tests.toy.encoders import PlainLook, toy_encoders
 from tests.toy.store import MemoryStore, Sketch

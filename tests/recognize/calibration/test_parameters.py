@@ -5,12 +5,11 @@ import numpy as np
 import pytest
 
 from data.contracts import VectorTable
+from recognize.answers import RANKS
+from recognize.calibration.calibrate import N_FOLDS, calibration_error, fit_parameters, folds_of, measure_quality
 from recognize.calibration.cases import Cases, LabelledVectors, known_rounds, spread, unknown_rounds
-from recognize.calibration.parameters import N_FOLDS, calibration_error, fit_parameters, folds_of, measure_quality
-from recognize.confidence.calibration import Parameters, chances_by
+from recognize.confidence.calibration import Parameters, chances_by, logistic
 from recognize.confidence.evidence import FEATURES
-from recognize.confidence.fit import logistic
-from recognize.confidence.ranks import RANKS
 from recognize.scoring.knowledge import Knowledge
 from recognize.scoring.stages import Queries
 

@@ -6,11 +6,9 @@ import pytest
 from data.arrays import FloatArray
 from data.records import Answer, Taxon
 from recognize import Recognizer
-from recognize.answer_text import answer_lines
-from recognize.confidence.answers import answer_of, status_of
-from recognize.confidence.calibration import Calibration, Parameters, vocabulary_hash
-from recognize.confidence.chances import Chances
-from recognize.confidence.ranks import RANKS, lineage_with_self
+from recognize.answers import RANKS, answer_lines, lineage_with_self, status_of
+from recognize.candidates import answer_of
+from recognize.confidence.calibration import Calibration, Chances, Parameters, vocabulary_hash
 from recognize.scoring.knowledge import read_knowledge
 from tests.recognize.birds_in_memory import BIRDS, bird
 from tests.toy.encoders import PlainLook, toy_encoders

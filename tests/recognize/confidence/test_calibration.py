@@ -11,11 +11,12 @@ from scipy.optimize import minimize
 from data.errors import StoreError, UsageError
 from data.records import vocabulary_hash
 from recognize import PRESETS, Recognizer
+from recognize.answers import RANKS
+from recognize.calibration.calibrate import fit_near
+from recognize.calibration.cases import fit_temperature
 from recognize.confidence import calibration as calibrations
-from recognize.confidence.calibration import Calibration, Parameters, calibration_bytes, read_calibration
-from recognize.confidence.fit import fit_near, fit_temperature, logistic
-from recognize.confidence.ranks import RANKS
-from recognize.scoring.fusion import WEIGHTS
+from recognize.confidence.calibration import Calibration, Parameters, calibration_bytes, logistic, read_calibration
+from recognize.scoring.presets import WEIGHTS
 from recognize.starter.encoders import load_starter
 from tests.recognize.birds_in_memory import bird
 from tests.toy.store import MemoryStore, Sketch

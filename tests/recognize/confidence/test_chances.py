@@ -8,12 +8,22 @@ from PIL import Image
 from scipy.optimize import minimize_scalar
 
 from recognize import Recognizer
-from recognize.confidence import chances as chances_module
-from recognize.confidence.calibration import Calibration, Parameters, vocabulary_hash
-from recognize.confidence.chances import N_SAMPLED, STRENGTH, Chances, at_prior, chances_of, estimate_prior, sample_of
+from recognize.answers import RANKS
+from recognize.confidence import calibration as chances_module
+from recognize.confidence.calibration import (
+    N_SAMPLED,
+    STRENGTH,
+    Calibration,
+    Chances,
+    Parameters,
+    at_prior,
+    chances_of,
+    estimate_prior,
+    sample_of,
+    vocabulary_hash,
+)
 from recognize.confidence.evidence import FEATURES, N_JUDGED
-from recognize.confidence.ranks import RANKS
-from recognize.scoring.fusion import WEIGHTS
+from recognize.scoring.presets import WEIGHTS
 from recognize.scoring.stages import Ranking
 from recognize.settings import UNKNOWN_PRIOR
 from tests.recognize.birds_in_memory import bird
@@ -191,7 +201,7 @@ def test_photos_of_a_list_give_the_prior_of_all_its_rows(store: Any, encoders: A
 def test_a_run_encodes_no_photo_twice(
     store: Any, encoders: Any, calibration: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recognize.confidence.chances.N_SAMPLED", 8)
+    monkeypatch.setattr("recognize.confidence.calibration.N_SAMPLED", 8)
     counting = Counting()
     mine = replace(encoders, text_image=(counting,))
     photos = [bird(("crimson", "royalblue", "lime")[i % 3], x=i) for i in range(16)]

@@ -8,9 +8,8 @@ import pytest
 from data.arrays import as_unit_rows
 from data.contracts import VectorTable
 from data.records import Box, Detection
-from recognize.confidence.familiarity import LEAST_PHOTOS, Familiarity
-from recognize.confidence.kinship import Kinship
-from recognize.detect.no_bird import seen_kind
+from recognize.confidence.evidence import LEAST_PHOTOS, Familiarity, Kinship
+from recognize.detect.birds import seen_kind
 from recognize.scoring.knowledge import Knowledge
 from recognize.scoring.stages import Ranking
 

@@ -12,8 +12,7 @@ from data.images.decode import Photo
 from data.places.gazetteer import place_at, place_of
 from data.records import Answer, Candidate, Identification, RangeFact
 from recognize import PRESETS, Recognizer, SpeciesList, explain
-from recognize.confidence.calibration import shipped_calibration
-from recognize.confidence.chances import Chances
+from recognize.confidence.calibration import Chances, shipped_calibration
 from recognize.confidence.place import PlacePrior, month_of, support_of
 from recognize.confidence.prior import TEMPERATURES, ListFit, ListPrior, judged, quarter_of, temperature_of
 from recognize.scoring.stages import Ranking

@@ -9,9 +9,16 @@ from PIL import Image, ImageEnhance, ImageOps
 
 from data.files import sha256_hex
 from recognize import PhotoRanking, Recognizer, evaluate, load_encoders
-from recognize.evaluation.encoded_photos import encode_photos
-from recognize.evaluation.leaks import Leaks, find_leaks, training_hashes
-from recognize.evaluation.picture_hash import HASH_BITS, iter_hashes, near_duplicates, picture_hash
+from recognize.evaluation.encoded_photos import (
+    HASH_BITS,
+    Leaks,
+    encode_photos,
+    find_leaks,
+    iter_hashes,
+    near_duplicates,
+    picture_hash,
+    training_hashes,
+)
 from tests.toy.encoders import toy_encoders
 from tests.toy.store import MemoryStore, Sketch
 

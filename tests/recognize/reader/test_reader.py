@@ -12,9 +12,8 @@ from data.records import Answer as RowAnswer
 from data.records import Box, Candidate, ChatReply, Identification, TokenLogprobs
 from kb.endpoints.chat import Connection
 from kb.endpoints.endpoint import Endpoint
-from recognize.reader.reader import Reader
+from recognize.reader.reader import AHEAD, Reader, read_over
 from recognize.reader.replies import read_sample
-from recognize.reader.stream import AHEAD, read_over
 from tests.servers.openai_server import Answer, OpenAIServer, Status
 
 DOWN = Status(status=503, error={"message": "out of memory"})

@@ -3,8 +3,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from recognize.scoring.exact import DOUBT, find_pools, settle
-from recognize.scoring.pairs import Pairs, dot_pairs, dot_spaces, rough_products
+from recognize.scoring.exact import DOUBT, Pairs, dot_pairs, dot_spaces, find_pools, rough_products, settle
 
 
 def scores_in_clusters(rng: Any, n_photos: Any, n_rows: Any, scale: float = 1.0) -> Any:

@@ -5,9 +5,8 @@ import numpy as np
 import pytest
 
 from data.arrays import as_unit_rows
-from recognize.scoring import products
-from recognize.scoring.exact import doubts_of
-from recognize.scoring.products import Product
+from recognize.scoring import exact
+from recognize.scoring.exact import Product, doubts_of
 
 
 def unit_rows(n: Any, dim: Any, seed: int = 0) -> Any:
@@ -32,9 +31,9 @@ def rows_of_two_values(n: Any, dim: Any, seed: int = 0) -> Any:
 def test_product_errors_are_below_half_of_the_doubt(make: Any, n_photos: int, n_rows: int, dim: int) -> None:
     queries, matrix = make(n_photos, dim), make(n_rows, dim, seed=1)
     out = np.empty((n_photos, n_rows), dtype=np.float32)
-    products.multiply(queries, matrix, out)
-    exact = queries.astype(np.float64) @ matrix.astype(np.float64).T
-    assert np.all(np.abs(out - exact).max(axis=1) < doubts_of(exact.max(axis=1)) / 2)
+    exact.multiply(queries, matrix, out)
+    truth = queries.astype(np.float64) @ matrix.astype(np.float64).T
+    assert np.all(np.abs(out - truth).max(axis=1) < doubts_of(truth.max(axis=1)) / 2)
 
 
 @pytest.mark.parametrize(
@@ -43,8 +42,8 @@ def test_product_errors_are_below_half_of_the_doubt(make: Any, n_photos: int, n_
 def test_blocks_of_scores_are_the_mean_over_encoders(
     monkeypatch: pytest.MonkeyPatch, block: int, term: Any, dims: Any
 ) -> None:
-    monkeypatch.setattr(products, "_BLOCK", block)
-    monkeypatch.setattr(products, "_TERM", term)
+    monkeypatch.setattr(exact, "_BLOCK", block)
+    monkeypatch.setattr(exact, "_TERM", term)
     queries = tuple(unit_rows(10, dim, seed=dim) for dim in dims)
     matrices = tuple(unit_rows(23, dim, seed=dim + 1) for dim in dims)
     pairs = zip(queries, matrices, strict=True)
@@ -53,7 +52,7 @@ def test_blocks_of_scores_are_the_mean_over_encoders(
     asked = [Product(queries, matrices)]
     if dims:  # the same with the encoders' columns side by side
         asked.append(Product(queries, (np.concatenate(matrices, axis=1),)))
-    for at, (scores, *joined) in products.score_blocks(10, asked):
+    for at, (scores, *joined) in exact.score_blocks(10, asked):
         photos += range(10)[at]
         assert len(scores.base) == min(block, 10), "memory does not grow with the photos"
         found.append(scores.copy())
@@ -74,4 +73,4 @@ def test_thread_count_follows_cores_or_openblas_setting(monkeypatch: pytest.Monk
     ):
         for name in names:
             monkeypatch.setenv(name, variables[name]) if name in variables else monkeypatch.delenv(name, raising=False)
-        assert products.n_threads() == most, variables
+        assert exact.n_threads() == most, variables

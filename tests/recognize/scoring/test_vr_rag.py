@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 
 from data.arrays import as_unit_rows
 from data.contracts import VectorTable
-from recognize.scoring import products
-from recognize.scoring.exact import DOUBT
-from recognize.scoring.fusion import FusionWeights, anchor_mode, default
+from recognize.scoring import exact
+from recognize.scoring.exact import DOUBT, Pairs
 from recognize.scoring.knowledge import Knowledge
-from recognize.scoring.pairs import Pairs
+from recognize.scoring.presets import FusionWeights, anchor_mode, default
 from recognize.scoring.stages import AnchorStage, Queries
 from recognize.scoring.vr_rag import anchors_only, text_only, vr_rag_v1, vr_rag_v2
 from tests.recognize import vr_rag_reference as reference
@@ -201,11 +200,11 @@ def test_errors_below_half_of_the_doubt_change_no_ranking(monkeypatch: pytest.Mo
         found = (*PRESETS["default"](*alike), *anchors_only(*doubled), *anchors_only(*alike))
         return [ranking.species.tolist() for ranking in found]
 
-    expected, plain, rng = rank(), products.multiply, np.random.default_rng(3)
+    expected, plain, rng = rank(), exact.multiply, np.random.default_rng(3)
 
     def off(queries: Any, matrix: Any, out: Any) -> None:
         plain(queries, matrix, out)
         out += (0.45 * DOUBT * rng.choice([-1, 1], size=out.shape)).astype(np.float32)
 
-    monkeypatch.setattr(products, "multiply", off)
+    monkeypatch.setattr(exact, "multiply", off)
     assert rank() == expected

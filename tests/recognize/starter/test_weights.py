@@ -5,11 +5,20 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from recognize import load_encoders, model_file
-from recognize.model_file import int8_overflows, open_model
-from recognize.starter.encoders import HEADS_FILE, TOWER_FILE, Weights, load_starter
-from recognize.starter.lexicon import ATTRIBUTES, PARTS, pairs_of, sentences_of, visible_words
-from recognize.starter.tower import IMAGE_PX, Tower
+from recognize import load_encoders
+from recognize.starter import tower as tower_module
+from recognize.starter.encoders import (
+    ATTRIBUTES,
+    HEADS_FILE,
+    PARTS,
+    TOWER_FILE,
+    Weights,
+    load_starter,
+    pairs_of,
+    sentences_of,
+    visible_words,
+)
+from recognize.starter.tower import IMAGE_PX, Tower, int8_overflows, open_model
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +112,7 @@ def test_features_are_those_of_exact_sums_where_int8_overflows_and_elsewhere(mon
     pixels = np.random.default_rng(0).uniform(-1, 1, size=(1, 3, IMAGE_PX, IMAGE_PX)).astype(np.float32)
     found = open_model(TOWER).run(None, {"pixels": pixels})[0]
     for overflows in (False, True):
-        monkeypatch.setattr(model_file, "int8_overflows", lambda overflows=overflows: overflows)
+        monkeypatch.setattr(tower_module, "int8_overflows", lambda overflows=overflows: overflows)
         model = open_model(TOWER)
         options = model.get_session_options()
         assert (options.intra_op_num_threads, options.inter_op_num_threads) == (1, 1)
@@ -122,7 +131,7 @@ def test_a_product_that_is_too_small_is_an_overflow(
             assert [numbers[name].min() for name in ("a", "b")] == [255, 127]
             return [np.full((4, 16), product)]
 
-    monkeypatch.setattr(model_file, "_open", lambda path, *, is_exact: Processor())
+    monkeypatch.setattr(tower_module, "_open", lambda path, *, is_exact: Processor())
     int8_overflows.cache_clear()
     assert int8_overflows() is overflows
     int8_overflows.cache_clear()

@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.files import write_atomic
+from recognize.answers import RANKS
+from recognize.calibration.calibrate import newton
+from recognize.calibration.cases import Truths, fit_temperature
 from recognize.confidence.calibration import SHIPPED, Calibration, Coefficients, Parameters, calibration_bytes
 from recognize.confidence.evidence import FEATURES, Mode
-from recognize.confidence.fit import Truths, fit_temperature, newton
-from recognize.confidence.ranks import RANKS
-from recognize.scoring.fusion import WEIGHTS, FusionWeights
-from recognize.scoring.pairs import Scores
-from recognize.scoring.presets import PRESETS
+from recognize.scoring.exact import Scores
+from recognize.scoring.presets import PRESETS, WEIGHTS, FusionWeights
 from recognize.starter.encoders import load_starter
 from training.starter.confidence.worlds import Run, World, draw_runs
 from training.starter.study import Study, read_study

@@ -11,11 +11,11 @@ import numpy as np
 from data.arrays import IntArray
 from data.records import taxon_id
 from data.starter.knowledge import read_species
+from recognize.answers import JudgedRank, Lineage
 from recognize.confidence.evidence import N_JUDGED, find_evidence
-from recognize.confidence.ranks import JudgedRank, Lineage
-from recognize.scoring.fusion import FusionWeights, default
+from recognize.scoring.exact import Scores
 from recognize.scoring.knowledge import Knowledge
-from recognize.scoring.pairs import Scores
+from recognize.scoring.presets import FusionWeights, default
 from recognize.scoring.stages import Queries, Ranking
 from training.starter.study import Model, Study
 

@@ -20,11 +20,18 @@ from numpy.typing import NDArray
 
 from data.arrays import IntArray
 from data.metrics.ranked import resample
-from recognize.confidence.answers import UNKNOWN_FROM
-from recognize.confidence.calibration import SHIPPED, Parameters, read_calibration
-from recognize.confidence.chances import chances_of, estimate_prior, even_unknown, sample_of
+from recognize.answers import UNKNOWN_FROM
+from recognize.confidence.calibration import (
+    SHIPPED,
+    Parameters,
+    chances_of,
+    estimate_prior,
+    even_unknown,
+    read_calibration,
+    sample_of,
+)
 from recognize.confidence.evidence import Mode
-from recognize.scoring.pairs import Scores
+from recognize.scoring.exact import Scores
 from recognize.scoring.presets import PRESETS
 from recognize.settings import MIN_CONFIDENCE
 from training.starter.confidence.charts import Line, Panel, draw

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from data.arrays import IntArray
 from data.contracts import VectorTable
 from kb.checklist.avilist import load_checklist
+from recognize.answers import RANKS, Lineage
 from recognize.confidence.evidence import N_JUDGED, Mode, find_evidence, mode_of
-from recognize.confidence.ranks import RANKS, Lineage
+from recognize.scoring.exact import Scores
 from recognize.scoring.knowledge import Knowledge
-from recognize.scoring.pairs import Scores
 from recognize.scoring.presets import Settings, score
 from recognize.scoring.stages import Queries, Ranking
 from training.collection import ANCHOR_SOURCES

@@ -13,9 +13,8 @@ from data.words import plural
 
 if TYPE_CHECKING:
     from kb.checklist.reconcile import UnmatchedName
-    from recognize.evaluation.comparison import SetupFigures, SpeciesEvaluation
+    from recognize.evaluation.comparison import Setup, SetupFigures, SpeciesEvaluation
     from recognize.evaluation.labelled import MeasuredPhotos, SelectedPhotos
-    from recognize.evaluation.setups import Setup
 
 SHOWN = ("top-1", "top-5", "hit@30", "MRR@1", "MRR@5", "MRR@10", "genus")
 CSV_COLUMNS = (

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from recognize import recognizer
-from recognize.answer_text import percent
+from recognize.answers import percent
 from recognize.settings import PHOTO_PRESETS
 
 CARDINAL = "cardinalis-cardinalis"

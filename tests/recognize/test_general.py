@@ -3,8 +3,7 @@ from PIL import Image, ImageDraw
 
 import recognize
 from data.contracts import TrainedOnPhotos, TrainedOnSpecies
-from recognize.general.colours import BASIC, ColourWords
-from recognize.general.features import N_TRUNKS, signs, summed
+from recognize.general import BASIC, N_TRUNKS, ColourWords, signs, summed
 from training.creatures.butterflies import BUTTERFLIES
 
 

@@ -14,14 +14,10 @@ from urllib.parse import quote
 
 from data.errors import UsageError
 from data.files import replacing
-from data.records import Identification
 from data.words import plural
-from recognize.answer_text import is_reader_choice, percent
-from recognize.explanation.cards.answer import headline
-from recognize.explanation.cards.pictures import STYLE, picture
+from recognize.cards.pictures import STYLE
 
 NAME: Final = "index.html"
-THUMB_PX: Final = 160
 _HEAD_BYTES: Final = 64 * 1024  # the entry of a card lies here, with its thumbnail of about 8 kB
 _ENTRY: Final = re.compile(r'<meta name=fieldmark-card content="([^"]*)">')
 _HEADING: Final = "<main class=index><h1>Identified photos</h1>"
@@ -40,26 +36,6 @@ _STATUS: Final = {
     "no_bird": "without a bird",
     "error": "unreadable",
 }
-
-
-def entry(row: Identification) -> str:
-    """Return the element of a card that holds the photo's entry of the index."""
-    answer = row.answer
-    sure = ""
-    if answer is not None and answer.confidence is not None:
-        sure = percent(answer.confidence) + (" sure" if answer.rank != "none" else "")
-    elif row.status == "identified":
-        sure = "chosen by the reader" if is_reader_choice(row) else "best match"
-    number = str(row.bird) if row.n_birds > 1 else ""
-    content = {
-        "photo": (row.group or Path(row.shown_image).name) + (f", bird {number}" if number else ""),
-        "status": row.status,
-        "answer": "Photo unreadable" if row.status == "error" else headline(row),
-        "scientific": answer.name if answer is not None and answer.common_name not in (None, answer.name) else "",
-        "sure": sure,
-        "picture": picture(row.shown_image, THUMB_PX, "", row.shown_box, number) if row.status != "error" else "",
-    }
-    return f'<meta name=fieldmark-card content="{escape(json.dumps(content))}">'
 
 
 def check_folder(folder: Path) -> None:

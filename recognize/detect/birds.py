@@ -1,28 +1,22 @@
-"""NanoDet: animals in photos, by onnxruntime.
+"""Birds in photos: NanoDet, by onnxruntime, and pictures without a bird.
 
-Source: RangiLyu, NanoDet (github.com/RangiLyu/nanodet): anchor-free heads at three strides, sides of boxes as
-expectations over distances (generalised focal loss, Li et al. 2020). Differs: small birds are sought in tiles of the
-photo as well.
+A picture shows no bird only if the detector and the recognizer agree, since each of them misses some birds.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
-import threading
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
-from importlib.resources import files
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from PIL import Image
 
 from data.arrays import FloatArray
+from data.contracts import ImageEncoder, TrainedOnSpecies
 from data.records import Box, Detection
-from recognize.model_file import open_model
+from recognize.starter.tower import OnnxModel
 
 INPUT_PX: Final = 416
 MIN_SCORE: Final = 0.25
@@ -46,33 +40,32 @@ _N_BINS: Final = 11
 _EDGE: Final = 0.02  # a box this near to an inner edge of a tile, as a share of the tile, is cut off
 
 
-class NanoDet:
-    """A `Detector` of COCO's 80 kinds, safe to share between threads; opened on first use."""
+@dataclass(eq=False)
+class NanoDet(OnnxModel):
+    """A `Detector` of COCO's 80 kinds.
 
-    def __init__(self, path: Path | None = None, *, is_tiled: bool = True) -> None:
-        """Keep the file of the model; without `is_tiled`, small birds are not sought in tiles."""
-        self._path = path or Path(str(files("recognize.detect") / "weights")) / "nanodet.onnx"
-        self._is_tiled = is_tiled
-        self._lock = threading.Lock()
-        self._session: Any = None
-        # Its threads start on first use.
-        self._pool = ThreadPoolExecutor(min(8, os.cpu_count() or 1), thread_name_prefix="detect")
+    Source: RangiLyu, NanoDet (github.com/RangiLyu/nanodet): anchor-free heads at three strides, sides of boxes as
+        expectations over distances (generalised focal loss, Li et al. 2020). Differs: with `is_tiled`, small birds are
+        sought in tiles of the photo as well.
+    """
 
-    @cached_property
+    path: Path = Path(__file__).parent / "weights" / "nanodet.onnx"
+    is_tiled: bool = field(default=True, kw_only=True)
+
+    @property
     def name(self) -> str:
         """Model, 12 hex digits of the SHA-256 of its file, and preprocessing."""
-        digest = hashlib.sha256(self._path.read_bytes()).hexdigest()[:12]
-        return f"nanodet/{digest}/{PREPROCESSING if self._is_tiled else WHOLE}"
+        return f"nanodet/{self.digest}/{PREPROCESSING if self.is_tiled else WHOLE}"
 
     def detect(self, images: Sequence[Image.Image]) -> list[tuple[Detection, ...]]:
         """Return the detections in each upright RGB photo, highest score first; no two of one kind overlap much."""
-        return list(self._pool.map(self._detect, images))
+        return list(self.pool.map(self._detect, images))
 
     def _detect(self, image: Image.Image) -> tuple[Detection, ...]:
         whole = (0.0, 0.0, float(image.width), float(image.height))
         found = self._find(image, whole, range(len(KINDS)), MIN_SCORE)
         best = max((each.score for each in found if each.kind == BIRD), default=0.0)
-        if self._is_tiled and best < TILE_BELOW and max(image.size) >= TILE_SIDE:
+        if self.is_tiled and best < TILE_BELOW and max(image.size) >= TILE_SIDE:
             for tile in tiles_of(image.width, image.height):
                 birds = self._find(image, tile, (KINDS.index(BIRD),), TILE_SCORE)
                 found += [bird for bird in birds if not _is_cut_off(bird.box, tile, whole)]
@@ -98,7 +91,7 @@ class NanoDet:
 
     def _run(self, image: Image.Image, region: tuple[float, float, float, float]) -> tuple[FloatArray, FloatArray]:
         """Return the scores `(n, 80)` of all cells, and their boxes `(n, 4)` as shares of the region."""
-        outputs = self._open().run(list(_OUTPUTS), {"input_1": pixels_of(image, region)})
+        outputs = self.session.run(list(_OUTPUTS), {"input_1": pixels_of(image, region)})
         by_name = dict(zip(_OUTPUTS, outputs, strict=True))
         scores, boxes = [], []
         for stride, score_name, side_name in _HEADS:
@@ -109,12 +102,6 @@ class NanoDet:
             y, x = (np.indices((n, n)).reshape(2, -1) + 0.5) * stride
             boxes.append(np.stack([x - sides[:, 0], y - sides[:, 1], x + sides[:, 2], y + sides[:, 3]], axis=1))
         return np.concatenate(scores), np.clip(np.concatenate(boxes) / INPUT_PX, 0, 1)
-
-    def _open(self) -> Any:  # noqa: ANN401  # onnxruntime has no types
-        with self._lock:
-            if self._session is None:
-                self._session = open_model(self._path)
-            return self._session
 
 
 _OUTPUTS: Final = tuple(name for _, *names in _HEADS for name in names)
@@ -192,3 +179,49 @@ def common_share(a: Box, b: Box) -> float:
 
 def _area(box: Box) -> float:
     return (box.right - box.left) * (box.bottom - box.top)
+
+
+LOW_COSINE: Final = 0.35
+"""A picture where no bird was detected shows none if its cosine to every prototype and anchor is lower. Chosen for the
+prototypes of the starter by `benchmarks/no_bird.py`, so that under 1 % of the birds of new species are lost."""
+CLEAR_COSINE: Final = 0.7
+"""A picture with such a cosine counts as if a bird was detected. None of 102 made and bundled pictures has it, and 4 %
+of the parts of bird photos beside the bird (`benchmarks/no_bird.py`)."""
+FLAT: Final = 1.0
+"""A picture shows nothing if neighbouring parts of it differ less, in grey levels."""
+SURE: Final = 0.5
+"""Lowest score of something else in the picture that is named."""
+_FLAT_PX: Final = 64
+
+
+def looks_of_birds(encoder: ImageEncoder, anchors: FloatArray) -> tuple[FloatArray, ...]:
+    """Return the vectors that pictures are compared with: prototypes, and the anchors of a knowledge base.
+
+    None for an encoder without prototypes, because the scale of its cosines is not known: only flat pictures show no
+    bird then.
+    """
+    return (encoder.prototypes()[1], anchors) if isinstance(encoder, TrainedOnSpecies) else ()
+
+
+def shows_bird(vector: FloatArray, known: Sequence[FloatArray], least: float = LOW_COSINE) -> bool:
+    """Return whether a picture with details, where no bird was detected, may show one.
+
+    `vector` is the vector of the picture, `(dim,)`, or the mean of several; `known` is from `looks_of_birds`, and
+    `least` the least cosine of a bird.
+    """
+    unit = vector / max(float(np.linalg.norm(vector)), 1e-9)
+    return not known or any(len(rows) and float((rows @ unit).max()) >= least for rows in known)
+
+
+def is_flat(picture: Image.Image) -> bool:
+    """Return whether a picture is of one colour, or passes from one to another, without any detail."""
+    small = picture.convert("L").resize((_FLAT_PX, _FLAT_PX), reducing_gap=2.0)
+    grey = np.asarray(small, dtype=np.float32)
+    bends = (np.abs(np.diff(grey, n=2, axis=axis)).mean() for axis in (0, 1))
+    return bool(max(bends) < FLAT)
+
+
+def seen_kind(detections: Sequence[Detection], *, but: str = "") -> str | None:
+    """Return the kind of the best detection, of a kind other than `but`, if it is sure."""
+    best = max((each for each in detections if each.kind != but), key=lambda each: each.score, default=None)
+    return best.kind if best is not None and best.score >= SURE else None

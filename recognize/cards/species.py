@@ -12,9 +12,8 @@ from typing import Final
 from data.lexicon.marks import Mark, mark_words
 from data.lexicon.taxa import group_of_taxon, shared_group
 from data.records import Candidate, SpeciesEntry
-from recognize.explanation.cards.pictures import figures, source_text
-from recognize.explanation.contrast import Contrast, contrast
-from recognize.explanation.evidence import stage_names
+from recognize.cards.pictures import figures, source_text
+from recognize.explanation import Contrast, contrast, stage_names
 
 MOST_MARKS: Final = 8
 _SIMILAR: Final = ("text", "visual", "prototype")

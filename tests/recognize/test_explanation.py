@@ -5,8 +5,7 @@ import pytest
 from data.errors import UsageError
 from data.records import AnchorMatch, Candidate, Identification
 from recognize import PRESETS, Recognizer, explain
-from recognize.explanation.contrast import contrast
-from recognize.explanation.evidence import Explanation
+from recognize.explanation import Explanation, contrast
 from tests.recognize.birds_in_memory import bird
 from tests.toy.store import MemoryStore, Sketch
 

@@ -10,10 +10,10 @@ from PIL import Image
 
 from data.files import sha256_hex
 from data.records import Anchor, AnchorMatch, Answer, Candidate, Identification, Reading, Source, SpeciesEntry, Taxon
-from recognize.explanation.cards.index import write_index
-from recognize.explanation.cards.page import card, card_path
-from recognize.explanation.cards.pictures import figures
-from recognize.explanation.evidence import Explanation
+from recognize.cards.index import write_index
+from recognize.cards.page import card, card_path
+from recognize.cards.pictures import figures
+from recognize.explanation import Explanation
 
 
 class Page(HTMLParser):

@@ -1,16 +1,40 @@
-"""Wording of answers: name, confidence, reader."""
+"""Answers for photos: ranks, status and wording."""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Final, Literal
 
-from data.records import Answer, Candidate, Identification, Reading
-from recognize.confidence.answers import status_of
+from data.records import Answer, Candidate, Identification, PhotoStatus, Reading, Taxon
 
+JudgedRank = Literal["species", "genus", "family", "order"]
+RANKS: Final[tuple[JudgedRank, ...]] = ("species", "genus", "family", "order")
+Lineage = Mapping[str, str]
+"""Rank -> name for one species, with `genus`, `family` and `order` if known."""
+UNKNOWN_FROM: Final = 0.5
+"""Above this chance, a species is called unknown."""
 MOST_ALTERNATIVES: Final = 3
 NO_BIRD: Final = "no bird"
 """Content of the column `shows` where the detector sees no bird and is sure of nothing else."""
 _MIN_UNKNOWN_SHOWN: Final = 0.25  # smaller probabilities of an unknown species are not mentioned
+
+
+def rank_of(taxon_rank: str) -> JudgedRank:
+    """Return the rank at which an entry of a knowledge base can be named: its own, `species` for all below a genus."""
+    return next((rank for rank in RANKS if rank == taxon_rank), "species")
+
+
+def lineage_with_self(taxon: Taxon) -> Lineage:
+    """Return the lineage of an entry; a genus or family is part of its own, so that its species share it."""
+    rank = rank_of(taxon.rank)
+    return taxon.lineage if rank == "species" else {**taxon.lineage, rank: taxon.scientific_name}
+
+
+def status_of(answer: Answer) -> PhotoStatus:
+    """Return the status of a photo with this answer."""
+    if answer.p_unknown is not None and answer.p_unknown > UNKNOWN_FROM:
+        return "unknown"
+    return "not_sure" if answer.rank == "none" else "identified"
 
 
 def answer_lines(row: Identification) -> list[str]:

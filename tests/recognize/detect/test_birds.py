@@ -4,7 +4,7 @@ from PIL import Image
 
 from data.records import Box, Detection
 from data.starter.drawings import drawings_of
-from recognize.detect.nanodet import NanoDet, common_share, distinct, tiles_of
+from recognize.detect.birds import NanoDet, common_share, distinct, tiles_of
 
 
 def drawn(taxon_id: str) -> Image.Image:

@@ -16,6 +16,7 @@ from data.records import Anchor, AnchorMatch, Box, Source
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+
 PHOTO_PX: Final = 800
 ANCHOR_PX: Final = 320
 QUALITY: Final = 85

@@ -1,1 +1,0 @@
-"""Explanation of an answer: evidence, field marks, cards."""
