@@ -44,9 +44,8 @@ from recognize.confidence.evidence import N_JUDGED, find_evidence, mode_of
 from recognize.confidence.prior import temperature_of
 from recognize.evaluation.encoded_photos import EncodedPhotos, encode_photos, near_duplicates, training_hashes
 from recognize.scoring.exact import Scores
-from recognize.scoring.knowledge import Knowledge, read_knowledge
+from recognize.scoring.knowledge import Knowledge, Queries, read_knowledge
 from recognize.scoring.presets import Settings, anchor_mode, score
-from recognize.scoring.stages import Queries
 from recognize.settings import MIN_CONFIDENCE, UNKNOWN_PRIOR
 from training.starter.protocol import read_study_collection, set_aside
 from training.tables import decimals, markdown, with_interval

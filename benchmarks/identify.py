@@ -108,7 +108,7 @@ def main() -> None:
     from data.images.find import find_images
     from kb.shipped import unpack_shipped
     from recognize.settings import MIN_CONFIDENCE, UNKNOWN_PRIOR
-    from recognize.starter.tower import pixels_of
+    from recognize.tower import pixels_of
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--photos", type=Path, required=True)

@@ -29,9 +29,8 @@ from recognize.calibration.cases import Identifier, LabelledVectors
 from recognize.confidence.calibration import chances_of
 from recognize.confidence.evidence import Familiarity
 from recognize.general import ColourWords, signs, summed
-from recognize.scoring.knowledge import Knowledge
+from recognize.scoring.knowledge import Knowledge, Queries
 from recognize.scoring.presets import WEIGHTS, FusionWeights, Settings, anchor_mode, score
-from recognize.scoring.stages import Queries
 from recognize.settings import UNKNOWN_PRIOR
 from recognize.starter.encoders import Weights
 from training.creatures.butterflies import BUTTERFLIES

@@ -28,7 +28,7 @@ from kb.ranges.range_statements import range_facts
 from kb.sources.mediawiki.article_parser import parse_article
 from recognize.confidence.place import PlacePrior, support_of
 from recognize.scoring.stages import Ranking
-from recognize.starter.tower import Tower
+from recognize.tower import Tower
 from training.collection import Collection, Photo, read_collection
 from training.starter.protocol import set_aside
 from training.tables import decimals, markdown

@@ -20,9 +20,9 @@ import numpy as np
 
 from data.arrays import FloatArray
 from data.contracts import VectorTable
-from recognize.scoring.knowledge import Knowledge
+from recognize.scoring.knowledge import Knowledge, Queries
 from recognize.scoring.presets import WEIGHTS, default
-from recognize.scoring.stages import Queries, Ranking
+from recognize.scoring.stages import Ranking
 from recognize.scoring.vr_rag import vr_rag_v1, vr_rag_v2
 
 M = 100

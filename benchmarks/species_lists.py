@@ -23,9 +23,9 @@ from data.metrics.ranked import measure
 from recognize.calibration.cases import fit_temperature
 from recognize.confidence.calibration import SHIPPED, Chances, chances_of, read_calibration
 from recognize.confidence.prior import ListPrior, SpeciesList, judged, temperature_of
-from recognize.scoring.knowledge import Knowledge
+from recognize.scoring.knowledge import Knowledge, Queries
 from recognize.scoring.presets import WEIGHTS, FusionWeights, default
-from recognize.scoring.stages import Queries, Ranking
+from recognize.scoring.stages import Ranking
 from recognize.scoring.vr_rag import anchors_only, text_only, vr_rag_v1, vr_rag_v2
 from recognize.settings import OFF_LIST_SHARE, UNKNOWN_PRIOR
 from training.starter.confidence.cases import Case, ask, lineages_of

@@ -17,7 +17,7 @@ from data.engines.contract import LOCAL, Engine
 from data.images.moment import Moment, read_moment
 from data.records import EncounterPhoto
 from recognize.photos import NO_PIXELS, Batch, Decoded, EncodePhotos, ImageSource, check_several
-from recognize.scoring.stages import Queries
+from recognize.scoring.knowledge import Queries
 from recognize.settings import BURST_SECONDS
 
 MOST_PHOTOS: Final = 500

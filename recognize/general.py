@@ -22,7 +22,7 @@ from data.contracts import Encoders
 from data.lexicon.tables import column
 from recognize.detect.birds import NanoDet
 from recognize.starter.encoders import PREPROCESSING, StarterWords, Weights
-from recognize.starter.tower import Tower
+from recognize.tower import Tower
 
 if TYPE_CHECKING:
     from PIL.Image import Image

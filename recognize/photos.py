@@ -22,7 +22,7 @@ from data.images.decode import ENCODER_SIDE, Photo, read_photo, to_rgb
 from data.images.views import Views, boxes_of, encode_views, scaled, views_of
 from data.records import Box, Detection, EncounterPhoto
 from recognize.detect.birds import is_flat
-from recognize.scoring.stages import Queries
+from recognize.scoring.knowledge import Queries
 
 ImageSource = str | Path | bytes | Image.Image | Photo
 

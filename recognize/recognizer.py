@@ -47,9 +47,9 @@ from recognize.confidence.prior import ListPrior, SpeciesList, judged, temperatu
 from recognize.detect.birds import BIRD, CLEAR_COSINE, looks_of_birds, seen_kind, shows_bird
 from recognize.encounters import KeptPhotos, Source, encode_encounters, first_photos
 from recognize.photos import Decoded
-from recognize.scoring.knowledge import Knowledge, read_knowledge
+from recognize.scoring.knowledge import Knowledge, Queries, read_knowledge
 from recognize.scoring.presets import WEIGHTS, FusionWeights, Settings, anchor_mode, check_contents, check_preset, score
-from recognize.scoring.stages import Queries, Ranking
+from recognize.scoring.stages import Ranking
 from recognize.settings import GENERAL_PROFILE, MIN_CONFIDENCE, PLACE_ODDS, UNKNOWN_PRIOR
 
 

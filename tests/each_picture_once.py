@@ -11,7 +11,7 @@ import pytest
 def remember_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Encode each picture, and find its birds, once in a process."""
     from recognize.detect.birds import NanoDet
-    from recognize.starter.tower import Tower
+    from recognize.tower import Tower
 
     for owner, name in ((Tower, "features_of_pixels"), (NanoDet, "_detect")):
         monkeypatch.setattr(owner, name, _remembered(getattr(owner, name)))

@@ -14,9 +14,9 @@ from data.records import Taxon
 from recognize.answers import RANKS, JudgedRank, Lineage, lineage_with_self
 from recognize.confidence.evidence import FEATURES, N_JUDGED, find_evidence
 from recognize.scoring.exact import Scores
-from recognize.scoring.knowledge import Knowledge, without_anchors, without_species
+from recognize.scoring.knowledge import Knowledge, Queries, without_anchors, without_species
 from recognize.scoring.presets import Settings, score
-from recognize.scoring.stages import Queries, Ranking
+from recognize.scoring.stages import Ranking
 
 OnProgress = Callable[[str, int, int], None]
 """Gets (noun, done, total)."""

@@ -22,8 +22,7 @@ from recognize.evaluation.encoded_photos import (
     near_duplicates,
     training_hashes,
 )
-from recognize.scoring.knowledge import Knowledge
-from recognize.scoring.stages import Queries
+from recognize.scoring.knowledge import Knowledge, Queries
 
 OnProgress = Callable[[str, int, int], None]
 """Gets (noun, done, total)."""

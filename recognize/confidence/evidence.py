@@ -22,9 +22,9 @@ from data.starter.knowledge import SPECIES_FILE, read_bytes
 from recognize.answers import RANKS, JudgedRank, Lineage
 from recognize.detect.birds import CLASSES, SURE
 from recognize.scoring.exact import Scores, or_zero, rounded
-from recognize.scoring.knowledge import Knowledge
+from recognize.scoring.knowledge import Knowledge, Queries
 from recognize.scoring.presets import anchor_mode
-from recognize.scoring.stages import Queries, Ranking
+from recognize.scoring.stages import Ranking
 
 Mode = Literal["none", "single", "several"]
 """Number of anchors of the species that have any, on average."""

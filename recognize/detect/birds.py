@@ -16,7 +16,7 @@ from PIL import Image
 from data.arrays import FloatArray
 from data.contracts import ImageEncoder, TrainedOnSpecies
 from data.records import Box, Detection
-from recognize.starter.tower import OnnxModel
+from recognize.tower import OnnxModel
 
 INPUT_PX: Final = 416
 MIN_SCORE: Final = 0.25

@@ -18,7 +18,7 @@ from data.errors import BadImage
 from data.files import sha256_hex
 from data.images.decode import read_image
 from recognize.photos import encode_in_batches, encode_pictures
-from recognize.scoring.stages import Queries
+from recognize.scoring.knowledge import Queries
 
 HASH_BITS: Final = 4
 """Maximum number of differing bits, of 64, between perceptual hashes of the same picture."""

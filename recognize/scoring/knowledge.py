@@ -15,11 +15,26 @@ from data.arrays import FloatArray, IntArray
 from data.contracts import Encoder, Encoders, KnowledgeStore, TrainedOnSpecies, VectorTable
 from data.errors import StoreError
 from data.records import taxon_id
-from recognize.scoring.stages import Queries
 
 _SHORTEST: Final = 1e-9  # length of a mean anchor that is zero but for rounding: opposite anchors
 _SAMPLE: Final = 256  # rows; the standard deviation is accurate to 5 %
 _FEW: Final = 8  # rows; the deviation of fewer says little
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Queries:
+    """Vectors of n photos: `(n, dim)` for each text-image encoder and for the visual encoder."""
+
+    text_image: tuple[FloatArray, ...]
+    visual: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.visual)
+
+    def __getitem__(self, photos: slice | IntArray) -> Queries:
+        if isinstance(photos, slice) and photos == slice(0, len(self)):
+            return self
+        return Queries(text_image=tuple(query[photos] for query in self.text_image), visual=self.visual[photos])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,12 +24,11 @@ from recognize.scoring.exact import (
     rounded,
     settle,
 )
-from recognize.scoring.knowledge import Knowledge, check_queries
+from recognize.scoring.knowledge import Knowledge, Queries, check_queries
 from recognize.scoring.stages import (
     N_SHOWN,
     STRETCH,
     AnchorStage,
-    Queries,
     Ranking,
     TextStage,
     anchor_product,

@@ -23,7 +23,7 @@ from recognize.scoring.exact import (
     rough_products,
     score_blocks,
 )
-from recognize.scoring.knowledge import Knowledge
+from recognize.scoring.knowledge import Knowledge, Queries
 
 AnchorPooling = Literal["mean", "max", "centroid"]
 """Mean or maximum cosine of a species' anchors, or the cosine to their mean direction."""
@@ -33,22 +33,6 @@ STRETCH: Final = 2.0
 """Largest error of the cosine to a centroid from a product, as a multiple of a cosine's error."""
 _RANKED: Final = 128  # photos ranked at once; with fewer, threads wait for each other's Python
 _SHORTEST: Final = 1e-9  # length of a mean anchor that is zero but for rounding: opposite anchors
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Queries:
-    """Vectors of n photos: `(n, dim)` for each text-image encoder and for the visual encoder."""
-
-    text_image: tuple[FloatArray, ...]
-    visual: FloatArray
-
-    def __len__(self) -> int:
-        return len(self.visual)
-
-    def __getitem__(self, photos: slice | IntArray) -> Queries:
-        if isinstance(photos, slice) and photos == slice(0, len(self)):
-            return self
-        return Queries(text_image=tuple(query[photos] for query in self.text_image), visual=self.visual[photos])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,11 +22,10 @@ from recognize.scoring.exact import (
     rough_products,
     settle,
 )
-from recognize.scoring.knowledge import Knowledge, check_queries, queries_of_encoders, with_encoders
+from recognize.scoring.knowledge import Knowledge, Queries, check_queries, queries_of_encoders, with_encoders
 from recognize.scoring.stages import (
     N_SHOWN,
     AnchorStage,
-    Queries,
     Ranking,
     TextStage,
     anchor_product,

@@ -26,7 +26,7 @@ from data.lexicon.tables import column
 from data.lexicon.taxa import organisms
 from data.lexicon.word_groups import variants
 from recognize.detect.birds import NanoDet
-from recognize.starter.tower import IMAGE_PX, Tower
+from recognize.tower import IMAGE_PX, Tower
 
 if TYPE_CHECKING:
     from PIL.Image import Image

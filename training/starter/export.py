@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from recognize.starter.tower import IMAGE_PX
+from recognize.tower import IMAGE_PX
 from training.starter.backbone import N_FEATURES, Backbone, Block, SameConv
 
 OPSET = 17

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.arrays import FloatArray, IntArray
-from recognize.scoring.knowledge import Knowledge
+from recognize.scoring.knowledge import Knowledge, Queries
 from recognize.scoring.presets import FusionWeights
-from recognize.scoring.stages import Queries
 
 N_WEIGHTS: Final = 6
 _RIDGE: Final = 1e-3  # keeps weights finite without data

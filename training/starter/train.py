@@ -22,7 +22,7 @@ from data.records import Box
 from kb.checklist.avilist import load_checklist
 from recognize.detect.birds import NanoDet
 from recognize.starter.encoders import HEADS_FILE, PHOTOS_FILE, TOWER_FILE, Weights
-from recognize.starter.tower import Tower
+from recognize.tower import Tower
 from training.quantise import N_CALIBRATION, quantise
 from training.starter.backbone import load_backbone
 from training.starter.export import write_tower

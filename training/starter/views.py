@@ -17,7 +17,7 @@ from data.arrays import FloatArray
 from data.images.views import MARGIN, crop_to
 from data.records import Box
 from recognize.detect.birds import BIRD, MIN_SCORE, NanoDet
-from recognize.starter.tower import IMAGE_PX, Tower, pixels_of
+from recognize.tower import IMAGE_PX, Tower, pixels_of
 from training.collection import Photo
 
 log = logging.getLogger(__name__)

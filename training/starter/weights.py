@@ -14,8 +14,8 @@ from typing import Final
 import click
 import numpy as np
 
+from recognize.scoring.knowledge import Queries
 from recognize.scoring.presets import AnchorMode
-from recognize.scoring.stages import Queries
 from training.starter.confidence.calibrate import world_of_fold
 from training.starter.confidence.worlds import World
 from training.starter.fitting import Sample, as_fusion_weights, fit_weights, stage_scores

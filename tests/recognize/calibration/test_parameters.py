@@ -10,8 +10,7 @@ from recognize.calibration.calibrate import N_FOLDS, calibration_error, fit_para
 from recognize.calibration.cases import Cases, LabelledVectors, known_rounds, spread, unknown_rounds
 from recognize.confidence.calibration import Parameters, chances_by, logistic
 from recognize.confidence.evidence import FEATURES
-from recognize.scoring.knowledge import Knowledge
-from recognize.scoring.stages import Queries
+from recognize.scoring.knowledge import Knowledge, Queries
 
 MASS, LEVEL = FEATURES.index("mass_species"), FEATURES.index("level")
 

@@ -7,21 +7,11 @@ import pytest
 from PIL import Image
 from scipy.optimize import minimize_scalar
 
+from data.records import vocabulary_hash
 from recognize import Recognizer
 from recognize.answers import RANKS
 from recognize.confidence import calibration as chances_module
-from recognize.confidence.calibration import (
-    N_SAMPLED,
-    STRENGTH,
-    Calibration,
-    Chances,
-    Parameters,
-    at_prior,
-    chances_of,
-    estimate_prior,
-    sample_of,
-    vocabulary_hash,
-)
+from recognize.confidence.calibration import Calibration, Chances, Parameters, chances_of, estimate_prior, sample_of
 from recognize.confidence.evidence import FEATURES, N_JUDGED
 from recognize.scoring.presets import WEIGHTS
 from recognize.scoring.stages import Ranking
@@ -91,7 +81,7 @@ def test_the_unknown_prior_is_applied_by_bayes_rule() -> None:
         assert chances(row(), prior, unknown={"bias": -1.2}).unknown == pytest.approx(expected, abs=1e-4), prior
     for wrong in (0, 1, -0.1, 2):
         with pytest.raises(ValueError, match="prior probability"):
-            at_prior(np.array([0.5]), wrong)
+            chances_module.at_prior(np.array([0.5]), wrong)
     extreme = chances(row(level=1e9), unknown={"level": 1.0}, held={"species": {"level": -1.0}})
     assert (extreme.unknown, extreme.held["species"]) == (1.0, 0.0)
 
@@ -143,7 +133,7 @@ def test_the_species_of_a_genus_have_no_more_confidence_than_the_genus() -> None
 def best_share(even: Any) -> float:
     def loss(share: float) -> float:
         likely = np.log(share * even + (1 - share) * (1 - even)).sum()
-        prior = STRENGTH * (UNKNOWN_PRIOR * np.log(share) + (1 - UNKNOWN_PRIOR) * np.log(1 - share))
+        prior = chances_module.STRENGTH * (UNKNOWN_PRIOR * np.log(share) + (1 - UNKNOWN_PRIOR) * np.log(1 - share))
         return -float(likely + prior)
 
     return float(minimize_scalar(loss, bounds=(1e-6, 1 - 1e-6), method="bounded", options={"xatol": 1e-9}).x)
@@ -162,8 +152,8 @@ def test_the_estimate_is_the_most_probable_share() -> None:
 
 def test_a_sample_is_spread_over_all_photos() -> None:
     assert sample_of(3) == [0, 1, 2]
-    assert sample_of(4 * N_SAMPLED) == list(range(0, 4 * N_SAMPLED, 4))
-    assert len(set(sample_of(N_SAMPLED + 1))) == N_SAMPLED
+    assert sample_of(4 * chances_module.N_SAMPLED) == list(range(0, 4 * chances_module.N_SAMPLED, 4))
+    assert len(set(sample_of(chances_module.N_SAMPLED + 1))) == chances_module.N_SAMPLED
 
 
 @pytest.fixture(scope="module")

@@ -9,12 +9,10 @@ from PIL import Image, ImageEnhance, ImageOps
 
 from data.files import sha256_hex
 from recognize import PhotoRanking, Recognizer, evaluate, load_encoders
+from recognize.evaluation import encoded_photos as encoded
 from recognize.evaluation.encoded_photos import (
-    HASH_BITS,
-    Leaks,
     encode_photos,
     find_leaks,
-    iter_hashes,
     near_duplicates,
     picture_hash,
     training_hashes,
@@ -92,7 +90,7 @@ def test_the_hash_finds_scaled_but_not_cropped_copies() -> None:
     def bits_between(one: Any, other: Any) -> int:
         return (picture_hash(one) ^ picture_hash(other)).bit_count()
 
-    assert bits_between(scene(1), scene(2)) > 3 * HASH_BITS
+    assert bits_between(scene(1), scene(2)) > 3 * encoded.HASH_BITS
     for change, is_found in (
         (lambda image: image.resize((image.width // 2, image.height // 2)), True),
         (lambda image: saved(image, quality=30), True),
@@ -100,7 +98,7 @@ def test_the_hash_finds_scaled_but_not_cropped_copies() -> None:
         (ImageOps.mirror, False),
         (lambda image: ImageOps.crop(image, border=image.width // 10), False),
     ):
-        found = {bits_between(scene(seed), change(scene(seed))) <= HASH_BITS for seed in range(5)}
+        found = {bits_between(scene(seed), change(scene(seed))) <= encoded.HASH_BITS for seed in range(5)}
         assert found == {is_found}, change
 
 
@@ -128,7 +126,7 @@ def test_copies_are_found_by_file_and_scaled_copies_by_hash(tmp_path: Path) -> N
     anchor = tmp_path / "anchor.png"
     leaks = find_leaks(
         photos, encoders.visual.encode_images([scene(1)]), digests=[sha256_hex(anchor.read_bytes())],
-        hashes=np.array([*iter_hashes([anchor])], dtype=np.uint64),
+        hashes=np.array([*encoded.iter_hashes([anchor])], dtype=np.uint64),
     )  # fmt: skip
     assert leaks.same_file.tolist() == [True, False, False]
     assert leaks.near_hash.tolist() == [True, True, False]
@@ -142,7 +140,7 @@ def test_any_one_check_marks_a_leak_and_survives_merging() -> None:
     for way in ("same_file", "near_hash", "near_vector"):
         nothing, one = np.zeros(2, dtype=np.bool_), np.array([False, True])
         ways = dict.fromkeys(("same_file", "near_hash", "near_vector"), nothing)
-        found = Leaks(**{**ways, way: one})
+        found = encoded.Leaks(**{**ways, way: one})
         assert found.any.tolist() == [False, True], way
-        for joined in (Leaks(**ways) | found, found | Leaks(**ways)):
+        for joined in (encoded.Leaks(**ways) | found, found | encoded.Leaks(**ways)):
             assert joined.any.tolist() == getattr(joined, way).tolist() == [False, True], way

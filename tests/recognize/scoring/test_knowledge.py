@@ -6,9 +6,8 @@ import pytest
 from data.arrays import as_unit_rows
 from data.contracts import VectorTable
 from data.errors import StoreError
-from recognize.scoring.knowledge import Knowledge
+from recognize.scoring.knowledge import Knowledge, Queries
 from recognize.scoring.presets import FusionWeights, default
-from recognize.scoring.stages import Queries
 
 AXES = np.eye(4, dtype=np.float32)
 

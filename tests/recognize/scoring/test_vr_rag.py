@@ -11,9 +11,9 @@ from data.arrays import as_unit_rows
 from data.contracts import VectorTable
 from recognize.scoring import exact
 from recognize.scoring.exact import DOUBT, Pairs
-from recognize.scoring.knowledge import Knowledge
+from recognize.scoring.knowledge import Knowledge, Queries
 from recognize.scoring.presets import FusionWeights, anchor_mode, default
-from recognize.scoring.stages import AnchorStage, Queries
+from recognize.scoring.stages import AnchorStage
 from recognize.scoring.vr_rag import anchors_only, text_only, vr_rag_v1, vr_rag_v2
 from tests.recognize import vr_rag_reference as reference
 

@@ -6,19 +6,10 @@ import pytest
 from PIL import Image
 
 from recognize import load_encoders
-from recognize.starter import tower as tower_module
-from recognize.starter.encoders import (
-    ATTRIBUTES,
-    HEADS_FILE,
-    PARTS,
-    TOWER_FILE,
-    Weights,
-    load_starter,
-    pairs_of,
-    sentences_of,
-    visible_words,
-)
-from recognize.starter.tower import IMAGE_PX, Tower, int8_overflows, open_model
+from recognize import tower as tower_module
+from recognize.starter import encoders as starter
+from recognize.starter.encoders import HEADS_FILE, TOWER_FILE, Weights, load_starter, visible_words
+from recognize.tower import IMAGE_PX, Tower, int8_overflows, open_model
 
 
 @pytest.fixture(scope="module")
@@ -72,8 +63,12 @@ def test_prototypes_are_unit_rows_of_named_species(encoders: Any) -> None:
 
 
 def pairs(text: Any) -> Any:
-    found = [divmod(pair, len(ATTRIBUTES)) for words in sentences_of(text) for pair in pairs_of(words)]
-    return {f"{ATTRIBUTES[attribute]} {PARTS[part]}" for part, attribute in found}
+    found = [
+        divmod(pair, len(starter.ATTRIBUTES))
+        for words in starter.sentences_of(text)
+        for pair in starter.pairs_of(words)
+    ]
+    return {f"{starter.ATTRIBUTES[attribute]} {starter.PARTS[part]}" for part, attribute in found}
 
 
 def test_pairs_are_of_synonyms_within_five_words_of_a_sentence() -> None:

@@ -7,7 +7,7 @@ torch = pytest.importorskip("torch", reason="torch of the extra `models` is not 
 pytest.importorskip("onnx", reason="onnx beside torch of the extra `models` is not installed (CI installs it)")
 
 from data.arrays import as_unit_rows  # noqa: E402
-from recognize.starter.tower import IMAGE_PX, Tower  # noqa: E402
+from recognize.tower import IMAGE_PX, Tower  # noqa: E402
 from training.starter.backbone import N_FEATURES, SCALES, Backbone  # noqa: E402
 from training.starter.export import write_tower  # noqa: E402
 

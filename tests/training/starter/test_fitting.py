@@ -5,9 +5,8 @@ import pytest
 
 from data.arrays import as_unit_rows
 from data.contracts import VectorTable
-from recognize.scoring.knowledge import Knowledge
+from recognize.scoring.knowledge import Knowledge, Queries
 from recognize.scoring.presets import default
-from recognize.scoring.stages import Queries
 from training.starter.fitting import as_fusion_weights, calibration_error, stage_scores
 
 

@@ -8,7 +8,7 @@ from PIL import Image
 from data.arrays import FloatArray
 from data.images.views import MARGIN, crop_to
 from data.records import Box
-from recognize.starter.tower import pixels_of
+from recognize.tower import pixels_of
 from training.collection import Photo
 from training.starter.views import N_VIEWS, view_of, write_frozen
 

@@ -14,9 +14,9 @@ from data.starter.knowledge import read_species
 from recognize.answers import JudgedRank, Lineage
 from recognize.confidence.evidence import N_JUDGED, find_evidence
 from recognize.scoring.exact import Scores
-from recognize.scoring.knowledge import Knowledge
+from recognize.scoring.knowledge import Knowledge, Queries
 from recognize.scoring.presets import FusionWeights, default
-from recognize.scoring.stages import Queries, Ranking
+from recognize.scoring.stages import Ranking
 from training.starter.study import Model, Study
 
 

@@ -21,9 +21,9 @@ from kb.checklist.avilist import load_checklist
 from recognize.answers import RANKS, Lineage
 from recognize.confidence.evidence import N_JUDGED, Mode, find_evidence, mode_of
 from recognize.scoring.exact import Scores
-from recognize.scoring.knowledge import Knowledge
+from recognize.scoring.knowledge import Knowledge, Queries
 from recognize.scoring.presets import Settings, score
-from recognize.scoring.stages import Queries, Ranking
+from recognize.scoring.stages import Ranking
 from training.collection import ANCHOR_SOURCES
 from training.starter.study import Model
 

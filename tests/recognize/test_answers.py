@@ -4,9 +4,18 @@ from typing import Any
 import pytest
 
 from data.arrays import FloatArray
-from data.records import Answer, Taxon
+from data.records import Answer, Candidate, Reading, Taxon
 from recognize import Recognizer
-from recognize.answers import RANKS, answer_lines, lineage_with_self, status_of
+from recognize.answers import (
+    RANKS,
+    answer_lines,
+    answer_name,
+    candidate_name,
+    lineage_with_self,
+    percent,
+    status_of,
+    unanswered_text,
+)
 from recognize.candidates import answer_of
 from recognize.confidence.calibration import Calibration, Chances, Parameters, vocabulary_hash
 from recognize.scoring.knowledge import read_knowledge
@@ -166,3 +175,21 @@ def test_an_unheld_bird_is_unknown_and_its_lookalike_is_named_and_a_held_bird_ha
         row = next(recognizer(store, encoders).identify([bird("royalblue", x=1)]))
         assert row.answer is not None
         assert (row.status, row.answer.name, row.answer.looks_like) == ("identified", JAY, None)
+
+
+def test_an_answer_is_put_in_words_and_no_chance_is_rounded_to_none_or_all() -> None:
+    assert [percent(chance) for chance in (0.0001, 0.5, 0.999)] == ["under 1 %", "50 %", "over 99 %"]
+    for answer, name in (
+        (Answer(rank="species", name="Parus major", common_name="Great Tit"), "Great Tit (Parus major)"),
+        (Answer(rank="species", name="Parus major"), "Parus major"),
+        (Answer(rank="genus", name="Parus"), "Identified to genus: Parus sp."),
+        (Answer(rank="genus", name="Parus", common_name="Tits"), "Identified to genus: Tits (Parus sp.)"),
+        (Answer(rank="family", name="Paridae"), "Identified to family: Paridae"),
+    ):
+        assert answer_name(answer) == name
+    tit = Candidate(taxon_id="parus-major", scientific_name="Parus major", common_name="Great Tit", score=1.0)
+    assert candidate_name(tit) == "Great Tit (Parus major)"
+    assert candidate_name(replace(tit, taxon_rank="genus")) == "genus Great Tit (Parus major)"
+    reading = Reading(choice=None, agreement=0.0, samples=4, answered=1, failures=("no  reply", "no  reply"))
+    assert unanswered_text(reading) == "1 of 4 samples answered (2 failed: no reply; 1 unreadable)"
+    assert unanswered_text(replace(reading, answered=4)) == ""
