@@ -13,7 +13,6 @@ from data.contracts import KnowledgeStore
 from data.records import AnchorMatch, Answer, Candidate, SpeciesEntry, Taxon
 from recognize.answers import RANKS, UNKNOWN_FROM, Lineage, lineage_with_self, rank_of
 from recognize.confidence.calibration import Chances
-from recognize.confidence.place import Support
 from recognize.scoring.knowledge import Knowledge
 from recognize.scoring.stages import Ranking
 
@@ -59,12 +58,10 @@ class CandidateMaker:
         *,
         n: int,
         confidences: Sequence[float] = (),
-        supports: Sequence[Support] = (),
     ) -> tuple[Candidate, ...]:
         """Return the first `n` species of a photo's ranking.
 
-        `query` is the vector of the photo in the visual space, `(dim,)`; `confidences` are those of the species,
-        and `supports` those of the photo's place by their texts.
+        `query` is the vector of the photo in the visual space, `(dim,)`; `confidences` are those of the species.
         """
         species: list[int] = ranking.species[:n].tolist()
         scores: list[float] = ranking.scores[:n].tolist()
@@ -74,7 +71,6 @@ class CandidateMaker:
         made = []
         for rank, (i, score) in enumerate(zip(species, scores, strict=True)):
             entry = entries[i]
-            support = supports[rank] if supports else None
             made.append(
                 Candidate(
                     taxon_id=entry.taxon.taxon_id,
@@ -85,8 +81,6 @@ class CandidateMaker:
                     score_without_list=None if boosts is None else round(score - boosts[rank], _DIGITS),
                     anchors=self._anchor_matches(i, entry, query),
                     summary=entry.summary.text if entry.summary else None,
-                    range_text=support.text if support else None,
-                    range_sentence=support.fact.sentence if support and support.fact else None,
                     confidence=confidences[rank] if confidences else None,
                     family=entry.taxon.lineage.get("family"),
                     order=entry.taxon.lineage.get("order"),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,8 +44,8 @@ from recognize.confidence.evidence import (
     mode_of,
     taxon_of,
 )
-from recognize.confidence.place import PlacePrior, Support, WhereWhen, month_of, place_text
-from recognize.confidence.prior import ListPrior, SpeciesList, judged, temperature_of
+from recognize.confidence.place import PlacePrior, month_of, place_text
+from recognize.confidence.prior import ListPrior, Prior, SpeciesList, judged, temperature_of
 from recognize.detect.birds import BIRD, CLEAR_COSINE, looks_of_birds, seen_kind, shows_bird
 from recognize.encounters import KeptPhotos, Source, encode_encounters, first_photos
 from recognize.photos import Decoded
@@ -84,6 +86,17 @@ def name_species(ranking: Ranking, knowledge: Knowledge, taxon_ids: Sequence[str
         chunk_taxon_ids=tuple(taxon_ids[i] for i in knowledge.chunk_owners[ranking.chunks]),
         n_without_anchors=ranking.n_without_anchors,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Boost:
+    """A prior that applies to a photo."""
+
+    prior: Prior[Any]
+    taken: Any
+    """Facts on the photo that it uses."""
+    ranking: Ranking
+    """With the boost."""
 
 
 class Recognizer:
@@ -195,7 +208,8 @@ class Recognizer:
         self.prior = self._prior(species_list)
         """Prior of the species list."""
         self.place, self.place_odds = place, place_odds
-        self._place_prior = self._prior_of_places()
+        if place_odds != 1:
+            self._settings = replace(self._settings, n_shown=max(self._settings.n_shown, PlacePrior.reach))
         self._photos = KeptPhotos(encoders, batch_size=batch_size, engine=engine)
         hint = f"kb status --kb {store.path} shows whether its build is finished."
         if not store.taxon_ids:
@@ -225,10 +239,9 @@ class Recognizer:
         if prior is None:
             prior = self.estimate_unknown_prior(images) if isinstance(images, list | tuple) else UNKNOWN_PRIOR
         for batch, rankings, queries, seconds in self._ranked(images):
-            dates = [decoded.photo.date for decoded in batch if decoded.photo is not None]
-            taken = [self._taken(decoded.photo) for decoded in batch if decoded.photo is not None]
-            listed = [self._with_list(ranking, date) for ranking, date in zip(rankings, dates, strict=True)]
-            shown = [self._with_place(ranking, each) for ranking, each in zip(listed, taken, strict=True)]
+            photos = [decoded.photo for decoded in batch if decoded.photo is not None]
+            boosts = [self._boosts(ranking, photo) for ranking, photo in zip(rankings, photos, strict=True)]
+            shown = [each[-1].ranking if each else ranking for each, ranking in zip(boosts, rankings, strict=True)]
             counts = [self._n_candidates(ranking) for ranking in rankings]
             evidence, chances = self._judged(rankings, queries, prior, self._seen(batch, queries))
             needed = {int(i) for ranking, n in zip(shown, counts, strict=True) for i in ranking.species[:n]}
@@ -245,31 +258,32 @@ class Recognizer:
                     yield replace(row, status="no_bird", answer=nothing, shows=seen_kind(decoded.detections, but=BIRD))
                     continue
                 likest = None if evidence is None else self._likest(evidence, at)
-                answer, without_list, without_place, confidences = self._answers(
-                    rankings[at], listed[at], shown[at], chances[at], likest, dates[at], taken[at], n=counts[at]
-                )
+                answers, confidences = self._answers(rankings[at], boosts[at], chances[at], likest, n=counts[at])
+                answer, status = answers[-1], status_of(answers[-1])
                 is_strange = self._is_strange(decoded, queries.visual[at])
                 if is_strange and chances[at] is None:
-                    answer = Answer(rank="none", name="")
-                status = "unknown" if is_strange and chances[at] is None else status_of(answer)
-                yield replace(
+                    answer, status = Answer(rank="none", name=""), "unknown"
+                row = replace(
                     row,
                     status=status,
                     answer=answer,
                     shows=self._seen_instead(decoded, is_strange=is_strange) if status == "unknown" else None,
-                    answer_without_list=without_list,
-                    place_name=place_text(taken[at]),
-                    answer_without_place=without_place,
+                    answer_without_list=None if self.prior is None else answers[0],
                     candidates=self._maker.candidates(
-                        shown[at],
-                        queries.visual[at],
-                        n=counts[at],
-                        confidences=confidences,
-                        supports=self._supports(shown[at], taken[at], n=counts[at]),
+                        shown[at], queries.visual[at], n=counts[at], confidences=confidences
                     ),
                     calibration=self.calibration_id,
                     unknown_prior=prior if self.calibration else None,
                 )
+                last = boosts[at][-1] if boosts[at] else None
+                if last is not None and isinstance(last.prior, PlacePrior):
+                    row = replace(
+                        row,
+                        place_name=place_text(last.taken),
+                        answer_without_place=answers[-2],
+                        candidates=last.prior.with_ranges(row.candidates, shown[at].species, last.taken),
+                    )
+                yield row
 
     def _row(self, decoded: Decoded, seconds: float) -> Identification:
         """Return the row of a photo without an answer, or with its error."""
@@ -390,8 +404,9 @@ class Recognizer:
                 if decoded.photo is None:
                     yield PhotoRanking(image=decoded.name, error=decoded.error)
                     continue
-                listed = self._with_list(next(ranked), decoded.photo.date)
-                ranking = self._with_place(listed, self._taken(decoded.photo))
+                ranking = next(ranked)
+                boosts = self._boosts(ranking, decoded.photo)
+                ranking = boosts[-1].ranking if boosts else ranking
                 yield name_species(ranking, self._knowledge, ids, image=decoded.name)
 
     def _ranked(
@@ -436,36 +451,27 @@ class Recognizer:
         temperature, is_fitted = self._temperature()
         return ListPrior(species_list, self._store.taxon_ids, temperature=temperature, is_fitted=is_fitted)
 
-    def _prior_of_places(self) -> PlacePrior | None:
-        if self.place_odds == 1:
-            return None
-        self._settings = replace(self._settings, n_shown=max(self._settings.n_shown, PlacePrior.reach))
-        temperature, _ = self._temperature()
-        return PlacePrior(self._store.ranges, self._store.taxon_ids, temperature=temperature, odds=self.place_odds)
-
     def _temperature(self) -> tuple[float, bool]:
         """Return the temperature of the scores, and whether it was fitted for these encoders."""
         temperature, is_fitted = temperature_of(self._encoders.profile, self.preset, anchor_mode(self._knowledge))
         return (temperature if self._parameters is None else self._parameters.temperature), is_fitted
 
-    def _taken(self, photo: Photo) -> WhereWhen | None:
-        """Return place and month of a photo; None without a place."""
+    @cached_property
+    def _places(self) -> PlacePrior:
+        temperature, _ = self._temperature()
+        return PlacePrior(self._store.ranges, self._store.taxon_ids, temperature=temperature, odds=self.place_odds)
+
+    def _boosts(self, ranking: Ranking, photo: Photo) -> list[_Boost]:
+        """Return the ranking with the species list, then with the place as well, as far as there are any."""
+        facts: list[tuple[Prior[Any], Any]] = [] if self.prior is None else [(self.prior, photo.date)]
         place = self.place if self.place is not None or photo.place is None else place_at(*photo.place)
-        return None if self._place_prior is None or place is None else (place, month_of(photo.date))
-
-    def _with_place(self, ranking: Ranking, taken: WhereWhen | None) -> Ranking:
-        if self._place_prior is None or taken is None or not len(ranking.species):
-            return ranking
-        return self._place_prior.apply(ranking, taken)
-
-    def _supports(self, ranking: Ranking, taken: WhereWhen | None, *, n: int) -> list[Support]:
-        """Return the support of the place by the texts of the first `n` species; empty without a place."""
-        if self._place_prior is None or taken is None:
-            return []
-        return [self._place_prior.support(int(i), taken) for i in ranking.species[:n]]
-
-    def _with_list(self, ranking: Ranking, date: str | None) -> Ranking:
-        return ranking if self.prior is None else self.prior.apply(ranking, date)
+        if place is not None and self.place_odds != 1:
+            facts.append((self._places, (place, month_of(photo.date))))
+        boosts = []
+        for prior, taken in facts:
+            ranking = prior.apply(ranking, taken)
+            boosts.append(_Boost(prior, taken, ranking))
+        return boosts
 
     def _evidence(self, rankings: list[Ranking], queries: Queries, parameters: Parameters) -> Evidence:
         self._maker.read({int(i) for ranking in rankings for i in ranking.species[:N_JUDGED]})
@@ -491,35 +497,25 @@ class Recognizer:
         return taxon_of(self._knowledge.background_names[evidence.likest[photo]])
 
     def _answers(
-        self,
-        plain: Ranking,
-        listed: Ranking,
-        placed: Ranking,
-        chances: Chances | None,
-        likest: Taxon | None,
-        date: str | None,
-        taken: WhereWhen | None,
-        *,
-        n: int,
-    ) -> tuple[Answer, Answer | None, Answer | None, tuple[float, ...]]:
-        """Return the answer, those without the species list and without the place, and candidates' confidences."""
+        self, plain: Ranking, boosts: Sequence[_Boost], chances: Chances | None, likest: Taxon | None, *, n: int
+    ) -> tuple[list[Answer], tuple[float, ...]]:
+        """Return the answer by the plain ranking, then with each boost, and the confidences of `n` candidates."""
         if not len(plain.species):
             chances = None
-        without_list = None if self.prior is None else self._answer(plain, chances, likest)
-        if self.prior is not None and chances is not None:
-            lineages = self._maker.lineages(judged(plain, listed))
-            chances = self.prior.chances(plain, listed, chances, lineages, date)
-        without_place = None if taken is None else self._answer(listed, chances, likest)
-        if self._place_prior is not None and taken is not None and chances is not None:
-            lineages = self._maker.lineages(judged(listed, placed))
-            chances = self._place_prior.chances(listed, placed, chances, lineages, taken)
+        answers, ranking = [self._answer(plain, chances, likest)], plain
+        for boost in boosts:
+            if chances is not None:
+                lineages = self._maker.lineages(judged(ranking, boost.ranking))
+                chances = boost.prior.chances(ranking, boost.ranking, chances, lineages, boost.taken)
+            ranking = boost.ranking
+            answers.append(self._answer(ranking, chances, likest))
         confidences: tuple[float, ...] = ()
         if chances is not None and self._parameters is not None:
-            lineages = self._maker.lineages(placed.species[:N_JUDGED])
+            lineages = self._maker.lineages(ranking.species[:N_JUDGED])
             confidences = candidate_confidences(
-                placed, chances, lineages, temperature=self._parameters.temperature, n=n
+                ranking, chances, lineages, temperature=self._parameters.temperature, n=n
             )
-        return self._answer(placed, chances, likest), without_list, without_place, confidences
+        return answers, confidences
 
     def _answer(self, ranking: Ranking, chances: Chances | None, likest: Taxon | None) -> Answer:
         first = self._maker.taxon(int(ranking.species[0])) if len(ranking.species) else None

@@ -19,14 +19,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
 from data.arrays import IntArray
 from data.places.gazetteer import Place, distance_km, find_place, overlap
-from data.records import RangeFact, RangeRole
+from data.records import Candidate, RangeFact, RangeRole
 from recognize.confidence.prior import Prior, quarter_of
 from recognize.scoring.exact import Scores
 
@@ -75,6 +75,16 @@ class PlacePrior(Prior[WhereWhen]):
         if key not in self._supports:
             self._supports[key] = support_of(self._read([species])[0], place, month)
         return self._supports[key]
+
+    def with_ranges(
+        self, candidates: Sequence[Candidate], species: IntArray, taken: WhereWhen
+    ) -> tuple[Candidate, ...]:
+        """Return candidates, the first of these species, with what their texts say of a place and month."""
+        found = [self.support(int(i), taken) for i in species[: len(candidates)]]
+        return tuple(
+            replace(each, range_text=support.text, range_sentence=support.fact.sentence if support.fact else None)
+            for each, support in zip(candidates, found, strict=True)
+        )
 
     def log_odds_of(self, species: IntArray, taken: WhereWhen) -> Scores:
         """Return the log-odds of species against one without a range."""
