@@ -36,6 +36,7 @@ _MEAN: Final = np.array([103.53, 116.28, 123.675], dtype=np.float32)  # BGR
 _DEVIATION: Final = np.array([57.375, 57.12, 58.395], dtype=np.float32)
 _HEADS: Final = ((8, "Identity", "Identity_3"), (16, "Identity_1", "Identity_4"), (32, "Identity_2", "Identity_5"))
 """Stride, output of class scores, output of sides."""
+_OUTPUTS: Final = (*_HEADS[0][1:], *_HEADS[1][1:], *_HEADS[2][1:])
 _N_BINS: Final = 11
 _EDGE: Final = 0.02  # a box this near to an inner edge of a tile, as a share of the tile, is cut off
 
@@ -91,7 +92,7 @@ class NanoDet(OnnxModel):
 
     def _run(self, image: Image.Image, region: tuple[float, float, float, float]) -> tuple[FloatArray, FloatArray]:
         """Return the scores `(n, 80)` of all cells, and their boxes `(n, 4)` as shares of the region."""
-        outputs = self.session.run(list(_OUTPUTS), {"input_1": pixels_of(image, region)})
+        outputs = self.session.run(_OUTPUTS, {"input_1": pixels_of(image, region)})
         by_name = dict(zip(_OUTPUTS, outputs, strict=True))
         scores, boxes = [], []
         for stride, score_name, side_name in _HEADS:
@@ -102,9 +103,6 @@ class NanoDet(OnnxModel):
             y, x = (np.indices((n, n)).reshape(2, -1) + 0.5) * stride
             boxes.append(np.stack([x - sides[:, 0], y - sides[:, 1], x + sides[:, 2], y + sides[:, 3]], axis=1))
         return np.concatenate(scores), np.clip(np.concatenate(boxes) / INPUT_PX, 0, 1)
-
-
-_OUTPUTS: Final = tuple(name for _, *names in _HEADS for name in names)
 
 
 def pixels_of(image: Image.Image, region: tuple[float, float, float, float]) -> FloatArray:
