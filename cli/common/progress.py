@@ -57,20 +57,20 @@ def counted_calls(noun: str, total: int, *, quiet: bool) -> Iterator[Callable[[i
         yield lambda done, failed: meter(noun, done, total, failed)
 
 
-def progress_line(name: str, done: int, total: int, failed: int = 0, *, seconds: float) -> str:
-    """Return the progress of a run after `seconds` as a line for people."""
+def progress_line(name: str, done: int, total: int, failed: int = 0, *, seconds: float, kept: int = 0) -> str:
+    """Return the progress of a run after `seconds` as a line for people; `kept` were done before."""
     parts = [f"{name} {done:,} of {total:,}" if total else f"{name} {done:,}"]
     if failed:
         parts.append(f"{failed:,} failed")
     parts.append(f"{seconds:.0f} s")
-    if 0 < done < total:
-        parts.append(f"about {seconds / done * (total - done):.0f} s left")
+    if kept < done < total:
+        parts.append(f"about {seconds / (done - kept) * (total - done):.0f} s left")
     return ", ".join(parts)
 
 
-def json_line(name: str, done: int, total: int, failed: int = 0, *, seconds: float) -> str:
+def json_line(name: str, done: int, total: int, failed: int = 0, *, seconds: float, kept: int = 0) -> str:
     """Return the same as a line of JSON; `left_s` is null where unknown."""
-    left = round(seconds / done * max(0, total - done), 1) if done and total else None
+    left = round(seconds / (done - kept) * max(0, total - done), 1) if done > kept and total else None
     known: dict[str, object] = {"progress": name, "done": done, "total": total or None, "failed": failed}
     return json.dumps({**known, "seconds": round(seconds, 1), "left_s": left})
 
@@ -96,12 +96,15 @@ class _LineMeter:
         self._line, self._every_s = line, every_s
         self._last: tuple[str, int, int, int] | None = None
         self._began = self._written = 0.0
+        self._kept = 0
+        """Done before the first call, by an earlier run."""
 
     def __call__(self, name: str, done: int, total: int, failed: int = 0) -> None:
         now = time.monotonic()
         if self._last is None or self._last[0] != name:
             self.close()
             self._began = self._written = now
+            self._kept = done
         self._last = (name, done, total, failed)
         if now - self._written >= self._every_s:
             self._write()
@@ -115,7 +118,7 @@ class _LineMeter:
     def _write(self) -> None:
         if self._last is not None:
             self._written = time.monotonic()
-            note(self._line(*self._last, seconds=self._written - self._began))
+            note(self._line(*self._last, seconds=self._written - self._began, kept=self._kept))
 
 
 @contextmanager
@@ -137,7 +140,7 @@ def _bars() -> Iterator[Meter]:
 
         def show(name: str, done: int, total: int, failed: int = 0) -> None:
             if name not in tasks:
-                tasks[name] = bars.add_task(name, total=total or None, failed="")
+                tasks[name] = bars.add_task(name, total=total or None, completed=done, failed="")
             text = f"{failed:,} failed" if failed else ""
             bars.update(tasks[name], completed=done, total=total or None, failed=text)
 

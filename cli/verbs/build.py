@@ -17,7 +17,7 @@ from cli.common.progress import Meter, named_calls
 from cli.common.settings import Settings
 from cli.common.wiring import load_encoders
 from cli.verbs.build_selection import BuildArguments, kept_look_ups, select
-from data.errors import CostStop
+from data.errors import CostStop, SourceUnavailable
 from data.records import STAGES
 from kb import reasons
 from kb.distill.distiller_names import DISTILLERS
@@ -161,23 +161,38 @@ def _built(
 ) -> Status:
     import kb as library
 
-    return library.build(
-        path,
-        (),
-        selection.source,
-        encoders,
-        terms=selection.terms,
-        located=selection.located,
-        selection=selection.name,
-        limit=given.limit,
-        only=given.only,
-        distiller=distiller,
-        settings=options.method_settings("build", BuildSettings),
-        checklist=selection.checklist,
-        language=settings.language,
-        progress=lambda stage: meter(stage.stage, stage.done, stage.total, stage.failed),
-        engine=stack.enter_context(open_engine(settings)),
-    )
+    try:
+        return library.build(
+            path,
+            (),
+            selection.source,
+            encoders,
+            terms=selection.terms,
+            located=selection.located,
+            selection=selection.name,
+            limit=given.limit,
+            only=given.only,
+            distiller=distiller,
+            settings=options.method_settings("build", BuildSettings),
+            checklist=selection.checklist,
+            language=settings.language,
+            progress=lambda stage: meter(stage.stage, stage.done, stage.total, stage.failed),
+            engine=stack.enter_context(open_engine(settings)),
+        )
+    except (KeyboardInterrupt, SourceUnavailable):
+        output.note(kept_text(path))
+        raise
+
+
+def kept_text(path: Path) -> str:
+    """Return what an interrupted build has finished."""
+    from kb.store.layout import Layout
+    from kb.store.ledger import ledger_so_far
+
+    with ledger_so_far(Layout(path).ledger) as ledger:
+        n = {} if ledger is None else {stage: ledger.n_done(stage) for stage in ("fetch", "distil", "anchor")}
+    found = {"{:,} articles": n.get("fetch"), "{:,} distilled": n.get("distil"), "photos of {:,}": n.get("anchor")}
+    return f"Kept so far: {', '.join(text.format(count) for text, count in found.items() if count) or 'nothing'}."
 
 
 def plan_text(

@@ -26,6 +26,8 @@ def status_of(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, taxon_ids
         n.update(articles=entry.source is not None, summaries=entry.summary is not None)
         n.update(chunks=len(entry.chunks), anchors=len(entry.anchors))
         marks.update(entry.marks)
+    if unfinished := ledger.unfinished():  # entries are written at the end of a build
+        n["articles"] = max(n["articles"], ledger.n_done("fetch", list(ledger.subject_names("taxon"))))
     left_out = Counter(reason for _, reason, _ in ledger.left_out())
     return Status(
         species=len(taxon_ids),
@@ -41,7 +43,7 @@ def status_of(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, taxon_ids
         marks=dict(sorted(marks.items())),
         skipped_photos=dict(sorted(Counter(reason for _, reason, _ in skipped_photos(ledger)).items())),
         calibrations=calibration_notes(layout, taxon_ids),
-        unfinished=ledger.unfinished(),
+        unfinished=unfinished,
         checklist=info.checklist,
     )
 

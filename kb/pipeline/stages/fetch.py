@@ -38,7 +38,7 @@ def fetch(run: BuildRun) -> None:
     records = run.ledger.subjects("taxon")
     known = (loads(Taxon, records[key]) for key in todo if key in records)
     unclassified = {taxon.taxon_id: taxon for taxon in known if "class" not in taxon.lineage}
-    tracker = run.track("fetch", len(todo))
+    tracker = run.track("fetch", len(todo), kept=len(marks) - len(todo))
     in_a_row = 0
     for page, result in run.source.fetch([pages[key] for key in todo]):
         key = page.subject_id

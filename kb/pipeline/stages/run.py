@@ -48,9 +48,9 @@ class BuildRun:
         current = {step.subject_id for step in steps if is_current(step, marks.get(step.subject_id))}
         return [key for key in marks if key not in current]
 
-    def track(self, stage: Stage, total: int) -> Tracker:
-        """Return a counter that reports the progress of a stage."""
-        return Tracker(self.progress, stage, total)
+    def track(self, stage: Stage, total: int, *, kept: int = 0) -> Tracker:
+        """Return a counter of the progress of a stage, which goes on after the `kept` subjects of earlier runs."""
+        return Tracker(self.progress, stage, total, kept)
 
 
 def is_current(step: Step | None, mark: str | None) -> bool:
@@ -61,9 +61,9 @@ def is_current(step: Step | None, mark: str | None) -> bool:
 class Tracker:
     """Counts finished subjects of a stage and reports each step."""
 
-    def __init__(self, progress: Callable[[Progress], None] | None, stage: Stage, total: int) -> None:
-        self._progress, self._stage, self._total = progress, stage, total
-        self._done = self._failed = 0
+    def __init__(self, progress: Callable[[Progress], None] | None, stage: Stage, total: int, kept: int = 0) -> None:
+        self._done, self._failed = kept if total else 0, 0  # nothing to do, nothing to report
+        self._progress, self._stage, self._total = progress, stage, total + self._done
         self.add(0)
 
     def add(self, n: int = 1, *, failed: int = 0) -> None:

@@ -165,6 +165,10 @@ class Ledger(LedgerFile):
         for row in self._rows("steps", ids, "stage = ? AND space = ?", stage, space):
             yield Step(*row)
 
+    def n_done(self, stage: str, ids: Sequence[str] | None = None) -> int:
+        """Return the number of subjects (of these, if `ids`) for which a stage is done."""
+        return sum(step.status == "done" for step in self.each_step(stage, ids=ids))
+
     def step(self, subject_id: str, stage: str, space: str = "") -> Step | None:
         """Return the result of a stage for one subject, or None."""
         return self.steps(stage, space, ids=[subject_id]).get(subject_id)

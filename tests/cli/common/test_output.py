@@ -113,8 +113,8 @@ def test_a_long_stage_prints_its_progress_and_time_left(
 ) -> None:
     clock = iter(range(0, 1000, 6))
     monkeypatch.setattr(progress.time, "monotonic", lambda: float(next(clock)))
-    lines = progress_lines(capsys, ("fetch", [1, 2, 2, 2, 2], 6))
-    assert lines[0] == "fetch 2 of 6, 18 s, about 36 s left"
+    lines = progress_lines(capsys, ("fetch", [1, 2, 2, 2, 2], 6))  # after one of an earlier run
+    assert lines[0] == "fetch 2 of 6, 18 s, about 72 s left"
     assert len(lines) == 3
 
 

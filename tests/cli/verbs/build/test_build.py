@@ -211,9 +211,9 @@ def test_ctrl_c_does_not_wait_for_a_slow_wiki(cli: Any, tmp_path: Path) -> None:
         process = subprocess.Popen(
             build, cwd=tmp_path, env=cli.environment(), stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
-        until = time.monotonic() + 240
-        while sum(request.get("action") == "parse" for request in wiki.requests) < 2 and time.monotonic() < until:
-            if wiki.requests:  # pages are looked up; their bodies are slow
+        wiki.delay_s, until = 0.2, time.monotonic() + 240
+        while len(list(tmp_path.glob("a.kb/articles/**/*.*"))) < 2 and time.monotonic() < until:
+            if sum(request.get("action") == "parse" for request in wiki.requests) > 4:  # two have come; now it is slow
                 wiki.always = Fault(stall_s=60)
             time.sleep(0.01)
         interrupted = time.monotonic()
@@ -221,9 +221,13 @@ def test_ctrl_c_does_not_wait_for_a_slow_wiki(cli: Any, tmp_path: Path) -> None:
         _, complaint = process.communicate(timeout=120)
         assert process.returncode == 130
         assert "run the same command again to resume" in complaint
+        [n_kept] = re.findall(r"Kept so far: (\d) articles\.", complaint)
+        status = json.loads(cli.run("status", "--kb", "a.kb", "--format", "json", check=True).stdout)
+        assert (status["articles"], status["unfinished"]) == (int(n_kept), ["build"]) and int(n_kept) > 0
         assert time.monotonic() - interrupted < 0.9 * Timeouts().read_s  # otherwise it waited for a reply
-        wiki.always = None
-        assert "species           7" in cli.run(*build[1:], check=True).stdout
+        wiki.always, wiki.delay_s = None, 0.0
+        done = cli.run(*build[1:], check=True)
+        assert "species           7" in done.stdout and "fetch 7 of 7" in done.stderr  # the bar goes on
 
 
 COMPLAINTS: tuple[tuple[dict[str, Any], str], ...] = (
