@@ -22,8 +22,7 @@ import recognize
 from cli.common.settings import resolve
 from kb.distill.prompts import DistilPrompts
 from kb.lookup.context import ContextSources, Explainer, gather
-from kb.lookup.coverage import unexplained
-from kb.lookup.findings import Findings
+from kb.lookup.findings import Findings, unexplained
 from kb.lookup.passages import compose
 from kb.lookup.wiki_terms import WikiTerms
 from kb.shipped import unpack_shipped

@@ -24,7 +24,7 @@ import numpy as np
 import recognize
 from data.arrays import FloatArray
 from data.contracts import TextEncoder
-from data.lexicon.word_groups import tokens
+from data.lexicon.words import tokens
 from data.metrics.ranked import Measured, hit, measure, reciprocal_rank
 from data.records import Source, Taxon
 from data.starter.knowledge import read_terms

@@ -10,6 +10,14 @@ _IRREGULAR = {
 }  # fmt: skip
 
 
+NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+
+
+def capitalised(text: str) -> str:
+    """Return the text with its first letter as a capital."""
+    return text[:1].upper() + text[1:]
+
+
 def plural(n: int, noun: str, many: str | None = None) -> str:
     """Return `1 photo`, `2 photos`, `11,131 species`."""
     return f"{n:,} {noun if n == 1 else many or noun + 's'}"

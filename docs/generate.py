@@ -49,7 +49,7 @@ JSON = {
     "kb remove --format json": ("data.records.Removed", ""),
     "kb export --format json": ("data.records.Exported", ""),
     "kb import --format json": ("data.records.Imported", ""),
-    "kb species --format json": ("kb.lookup.species_list.ListedSpecies", ""),
+    "kb species --format json": ("kb.lookup.entries.ListedSpecies", ""),
     "kb lint --format jsonl": ("kb.curate.lint.Finding", ""),
     "kb credits --format json": ("kb.curate.credits.Credits", ""),
     "kb eval species --format json": ("recognize.evaluation.comparison.SpeciesEvaluation", ""),

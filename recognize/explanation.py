@@ -10,8 +10,7 @@ from data.contracts import KnowledgeStore
 from data.errors import UsageError
 from data.lexicon.appearance import kind_of
 from data.lexicon.marks import Mark, every_mark, find_marks
-from data.lexicon.tables import BIRDS
-from data.lexicon.taxa import shared_group
+from data.lexicon.words import BIRDS, shared_group
 from data.records import Candidate, Identification, SpeciesEntry
 
 _WHOLE: Final = ("", "plumage", "body")  # "red all over", "the plumage is red"

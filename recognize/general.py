@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from data.arrays import FloatArray, as_unit_rows
 from data.contracts import Encoders
-from data.lexicon.tables import column
+from data.lexicon.words import column
 from recognize.detect.birds import NanoDet
 from recognize.starter.encoders import PREPROCESSING, StarterWords, Weights
 from recognize.tower import Tower

@@ -16,7 +16,7 @@ from recognize.settings import BIRD_PROFILE, GENERAL_PROFILE
 
 if TYPE_CHECKING:
     from kb.checklist.reconcile import UnmatchedName
-    from kb.lookup.species_list import ListedSpecies
+    from kb.lookup.entries import ListedSpecies
     from kb.store.knowledge_base import KnowledgeBase
     from kb.store.status import FamilyCoverage
 

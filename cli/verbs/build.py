@@ -80,7 +80,7 @@ def build(
     """
     import kb as library
     from kb.checklist.selection import limits_of
-    from kb.lookup.species_list import unread_text
+    from kb.lookup.entries import unread_text
     from kb.pipeline.selection import require_species
     from kb.store.status import family_coverage
 

@@ -22,7 +22,7 @@ def search(text: str, kb: Path | None, n: int, form: str) -> None:
     Example: kb search "red crest, black mask, thick orange bill"
     """
     import kb as library
-    from kb.lookup.species_list import missing_species, why_missing
+    from kb.lookup.entries import missing_species, why_missing
 
     with wiring.open_knowledge_base(options.settings(kb=kb)) as store:
         found = library.search(store, text, wiring.load_encoders(store.info.profile).sentence, n=n)

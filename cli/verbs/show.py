@@ -32,8 +32,7 @@ def show(name: str, kb: Path | None, form: str) -> None:
     Example: kb show "Northern Cardinal"
     """
     from data.records import Term
-    from kb.lookup.entries import find_entry
-    from kb.lookup.species_list import members_of
+    from kb.lookup.entries import find_entry, members_of
 
     with wiring.open_knowledge_base(options.settings(kb=kb)) as store:
         try:

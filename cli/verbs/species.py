@@ -35,7 +35,7 @@ def species(kb: Path | None, taxa: tuple[str, ...], missing: bool, form: str) ->
     Example: kb species --taxon Anatidae --missing
     """
     from data.codec import to_json
-    from kb.lookup.species_list import list_species
+    from kb.lookup.entries import list_species
 
     with wiring.open_knowledge_base(options.settings(kb=kb)) as store:
         found = list_species(store, taxa, with_missing=missing)

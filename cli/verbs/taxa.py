@@ -66,7 +66,7 @@ def report_taxon(kb: Path | None, name: str, form: str, listed: str | None) -> N
     from data.codec import to_json
     from data.records import TaxonMatch
     from kb.checklist.wiki_checklist import WikiChecklist
-    from kb.lookup.species_list import missing_species, why_missing
+    from kb.lookup.entries import missing_species, why_missing
 
     settings = options.settings(kb=kb)
     held, notes = None, ""

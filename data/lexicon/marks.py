@@ -7,9 +7,8 @@ from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from data.lexicon.appearance import Appearance, appearance, kind_of
-from data.lexicon.owners import OWN, is_owner, owners_of_words, sides_of_words
-from data.lexicon.tables import BIRDS
+from data.lexicon.appearance import OWN, Appearance, appearance, is_owner, kind_of, owners_of_words, sides_of_words
+from data.lexicon.words import BIRDS
 
 _REACH: Final = 4  # words between a look and its part
 _BARE: Final = "bare"  # of the next word alone: "bare skin at the head" is no bare head

@@ -11,7 +11,7 @@ from data.codec import dumps, loads
 from data.contracts import Encoders
 from data.errors import BadImage, BadInput, StoreError
 from data.files import sha256_hex, writer_lock
-from data.lexicon.taxa import GENERAL, group_of_taxon
+from data.lexicon.words import GENERAL, group_of_taxon
 from data.records import HIGHER_RANKS, Added, Anchor, Article, Source, Statement, Summary, TakenText, Taxon, Term
 from kb.curate.language import is_foreign
 from kb.curate.placing import with_relatives

@@ -13,16 +13,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from data.errors import StoreError
-from data.lexicon.word_groups import group_of, words_of
+from data.lexicon.words import group_of, words_of
 from data.records import SpeciesEntry, Statement, Summary
 from kb.curate.language import is_foreign
 from kb.distill.claims import sexes_ages, swapped, swapped_sides, unsupported
 from kb.distill.distiller_names import AS_IS
 from kb.distill.model import NAMES_KEPT
-from kb.distill.species_names import NameHider
-from kb.distill.subjects import stated_subject, without_label
-from kb.distill.trimming import off_topic_clauses
-from kb.distill.visual import describes_looks
+from kb.distill.subjects import NameHider, stated_subject, without_label
+from kb.distill.visual import describes_looks, off_topic_clauses
 
 if TYPE_CHECKING:
     from kb.store.knowledge_base import KnowledgeBase

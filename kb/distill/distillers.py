@@ -13,9 +13,8 @@ from data.prompts import one_line
 from data.records import Article, Span, Statement, Summary, Taxon
 from kb.distill.distiller_names import DEFAULT, DISTILLERS, DistillerName
 from kb.distill.extractive import ExtractiveDistiller
-from kb.distill.fencing import numbered_article
 from kb.distill.model import Distilled, Mode, ModelDistiller
-from kb.distill.prompts import DistilPrompts
+from kb.distill.prompts import DistilPrompts, numbered_article
 
 MODES: tuple[Mode, ...] = get_args(Mode)
 WORDS_PER_CHUNK = 50  # our choice; mostly within CLIP's 77 tokens

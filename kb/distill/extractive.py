@@ -10,15 +10,12 @@ from itertools import accumulate
 from math import fsum
 from typing import Literal
 
-from data.lexicon.tables import BIRDS
-from data.lexicon.taxa import group_of_taxon
-from data.lexicon.word_groups import group_of, words_of
+from data.lexicon.words import BIRDS, group_of, group_of_taxon, words_of
 from data.records import Article, Section, Span, Statement, Summary, Taxon
-from kb.distill.sections import SectionKind, section_kinds
-from kb.distill.sentences import split_sentences
-from kb.distill.species_names import NameHider
+from kb.distill.sentences import SectionKind, section_kinds, split_sentences
 from kb.distill.subjects import (
     READING_ORDER,
+    NameHider,
     SideReader,
     Subject,
     continues_previous,
@@ -29,8 +26,16 @@ from kb.distill.subjects import (
     title_subject,
     with_subject,
 )
-from kb.distill.trimming import drop_brackets, trim_clauses
-from kb.distill.visual import has_looks, has_other_topics, opens_off_topic, part_pairs, states_size, visual_score
+from kb.distill.visual import (
+    drop_brackets,
+    has_looks,
+    has_other_topics,
+    opens_off_topic,
+    part_pairs,
+    states_size,
+    trim_clauses,
+    visual_score,
+)
 
 # The paper's refined summaries have 76 words on average; after that, a sentence must add more.
 TARGET_WORDS, MAX_WORDS = 76, 110

@@ -9,16 +9,14 @@ from typing import Literal
 
 from data.contracts import ChatModel
 from data.errors import CutOff, MalformedAnswer
-from data.lexicon.tables import BIRDS, column
-from data.lexicon.taxa import group_of_taxon
+from data.lexicon.words import BIRDS, column, group_of_taxon
 from data.prompts import one_line
 from data.records import Article, ChatMessage, ChatReply, ChatRequest, Summary, Taxon
+from kb.distill.claims import SCHEMA, CheckedReply, Rules, check_reply
 from kb.distill.extractive import GROUPS_VERSION, ExtractiveDistiller
-from kb.distill.fencing import NumberedSentence, fenced, numbered_article, numbered_summary
-from kb.distill.model_reply import SCHEMA, CheckedReply, Rules, check_reply
-from kb.distill.prompts import DistilPrompts
-from kb.distill.sections import SectionKind
-from kb.distill.species_names import NameHider
+from kb.distill.prompts import DistilPrompts, NumberedSentence, fenced, numbered_article, numbered_summary
+from kb.distill.sentences import SectionKind
+from kb.distill.subjects import NameHider
 
 Mode = Literal["model", "model-two-pass", "model-summary"]
 Step = Literal["distil", "summarise", "refine"]

@@ -1,12 +1,19 @@
-"""Sentence boundaries, with abbreviations, initials and units; a sentence is a span of the unchanged text."""
+"""Sentences of an article: their ends, the kinds of their sections, and chunks of whole sentences for encoders.
+
+A sentence is a span of the unchanged text.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import Enum
 from itertools import accumulate
 
-from data.lexicon.word_groups import groups
-from data.records import Span
+from data.contracts import TextEncoder
+from data.files import sha256_hex
+from data.lexicon.words import BIRDS, groups
+from data.records import Article, Chunk, Section, Span, Summary
 
 # Abbreviations: a full stop after them never ends a sentence.
 _NEVER_ENDS = groups()["abbreviation-inside"]
@@ -91,3 +98,157 @@ def _bracketed(part: str) -> list[bool]:
             steps[stack.pop()[1]] += 1
             steps[position] -= 1
     return list(map(bool, accumulate(steps)))
+
+
+class SectionKind(Enum):
+    """Kind of a section, by its value for a summary of looks."""
+
+    LEAD = "lead"
+    LOOKS = "looks"
+    NEUTRAL = "neutral"
+    OTHER = "other"
+    """Behaviour, range, names: looks are mentioned in passing."""
+    NEVER = "never"
+    """References, galleries, sounds: never used."""
+
+
+_LOOKS = re.compile(
+    r"descri|appearance|characteri|identif|plumage|morpholog|field ?mark|physical|anatom|\bfeatures|colou?ration|"
+    r"\bsize\b|dimorphism|external|\blooks?\b|pelage|\bmorphs?\b|differences|similar species|lookalike",
+    re.IGNORECASE,
+)
+_NEVER = re.compile(
+    r"referenc|external links|further reading|see also|gallery|^notes$|bibliograph|sources?$|cited|citation|footnote|"
+    r"literature|\bvoice|vocal|\bsongs?\b|\bcalls?\b|\bsounds?\b|stamps",
+    re.IGNORECASE,
+)
+_OTHER = re.compile(
+    r"distribut|\brange\b|habitat|breed|nest|reproduc|behavi|ecolog|food|feed|forag|diet|taxonom|systemat|classif|"
+    r"etymolog|nam(?:es?|ing)\b|status|conserv|threat|relation|culture|human|histor|phylogen|evolution|fossil|parasit|predat|"
+    r"moult|molt|migrat|movement|population|avicult|captiv|vagran|mortality|physiolog|life ?cycle|biology|"
+    r"habits|hybrid|uses?$",
+    re.IGNORECASE,
+)
+
+# Headings of other groups than birds.
+_LOOKS_ELSEWHERE = re.compile(
+    r"^imago$|\badults?$|^(?:upper|under)sides?$|^habit$|macroscopic|fruit(?:ing)? ?bod|(?:basidio|asco|sporo)carps?|"
+    r"^shell$",
+    re.IGNORECASE,
+)
+_PARTS_ELSEWHERE = re.compile(  # also on food, flowering and growth
+    r"^(?:early stages?|larvae?|caterpillars?|pupae?|chrysali(?:s|des)|nymphs?|tadpoles?|instars?|juveniles?|"
+    r"(?:fe)?males?|flowers?|inflorescences?|fruits?|seeds?|leaves|leaf|foliage|stems?|bark|cap|gills?|stipe|thallus|skin|shell)"
+    r"(?: and [a-z]+)?$",
+    re.IGNORECASE,
+)
+_OTHER_ELSEWHERE = re.compile(
+    r"host|food ?plant|flight|cultivation|toxic|poison|edib|microscop|spores?\b|chemi|pollinat|pest|econom|"
+    r"life history|physiolog|jumping|respir|digest|circulat|nervous|genetic|genom|echolocation|communic|venom|"
+    r"medic|horticult",
+    re.IGNORECASE,
+)
+
+
+def section_kinds(article: Article, group: str = BIRDS) -> list[SectionKind]:
+    """Return the kind of every section of an article, in order: its own heading decides, then the headings above it."""
+    kinds: list[SectionKind] = []
+    above: list[tuple[int, SectionKind]] = []
+    for section in article.sections:
+        while above and above[-1][0] >= section.level:
+            above.pop()
+        parent = above[-1][1] if above else SectionKind.NEUTRAL
+        kind = _kind(section, parent, group)
+        above.append((section.level, kind if kind is not SectionKind.LEAD else SectionKind.NEUTRAL))
+        kinds.append(kind)
+    return kinds
+
+
+def _kind(section: Section, parent: SectionKind, group: str) -> SectionKind:
+    if section.level == 1 and not section.title:
+        return SectionKind.LEAD
+    if parent is SectionKind.NEVER or _NEVER.search(section.title):
+        return SectionKind.NEVER
+    if group != BIRDS:  # read as measured
+        if _OTHER_ELSEWHERE.search(section.title) and not _LOOKS.search(section.title):
+            return SectionKind.OTHER
+        if _LOOKS_ELSEWHERE.search(section.title):
+            return SectionKind.LOOKS
+        if _PARTS_ELSEWHERE.search(section.title):
+            return SectionKind.LOOKS if parent is SectionKind.LOOKS else SectionKind.NEUTRAL
+    if _LOOKS.search(section.title):
+        return SectionKind.LOOKS
+    if _OTHER.search(section.title):
+        return SectionKind.OTHER
+    return parent
+
+
+_CLAUSE_END = re.compile(r"[;:,–—]\s+")
+_SPACE = re.compile(r"\s+")
+_LONGEST_PIECE = 1024  # characters of a word tried at once, for linear time
+Fits = Callable[[int, int], bool]
+
+
+def chunks_at(spans: Iterable[tuple[int, int]], summary: Summary, subject_id: str) -> list[Chunk]:
+    """Return the chunks of a summary at the spans of `chunk_spans`; ids depend on subject, text and span alone."""
+    keys = (("\x1f".join((subject_id, summary.text, str(start), str(end))), start, end) for start, end in spans)
+    return [
+        Chunk(chunk_id=sha256_hex(key)[:20], subject_id=subject_id, text=summary.text[start:end], start=start, end=end)
+        for key, start, end in keys
+    ]
+
+
+def chunk_spans(summary: Summary, encoders: Sequence[TextEncoder]) -> list[tuple[int, int]]:
+    """Return the start and the end of each chunk of a summary, in characters of its text.
+
+    A chunk has as many whole sentences as every encoder's token limit allows. A sentence above the limit is cut at its
+    clauses, then between words, then inside a word.
+    """
+    text = summary.text
+    limited = [encoder for encoder in encoders if encoder.max_tokens is not None]
+
+    def fits(start: int, end: int) -> bool:
+        part = text[start:end]
+        return all(encoder.count_tokens(part) <= (encoder.max_tokens or 0) for encoder in limited)
+
+    found: list[Span] = []
+    for piece in (p for span in _sentence_spans(summary) for p in _cut(text, span, fits, (_CLAUSE_END, _SPACE))):
+        if found and fits(found[-1].start, piece.end):
+            found[-1] = Span(start=found[-1].start, end=piece.end)
+        else:
+            found.append(piece)
+    return [(span.start, span.end) for span in found]
+
+
+def _sentence_spans(summary: Summary) -> Iterator[Span]:
+    position = 0
+    for statement in summary.statements:
+        yield from trimmed(summary.text, position, position + len(statement.text))
+        position += len(statement.text) + 1
+
+
+def _cut(text: str, span: Span, fits: Fits, seams: tuple[re.Pattern[str], ...]) -> Iterator[Span]:
+    """Yield pieces of `span` that fit, cut at the first kind of seam that suffices."""
+    if fits(span.start, span.end):
+        yield span
+    elif not seams:
+        yield from _cut_word(span, fits)
+    else:
+        begin = span.start
+        for seam in seams[0].finditer(text, span.start, span.end):
+            for part in trimmed(text, begin, seam.end()):
+                yield from _cut(text, part, fits, seams[1:])
+            begin = seam.end()
+        for part in trimmed(text, begin, span.end):
+            yield from _cut(text, part, fits, seams[1:])
+
+
+def _cut_word(span: Span, fits: Fits) -> Iterator[Span]:
+    """Yield pieces of a word that fit; a single character always passes."""
+    begin = span.start
+    while begin < span.end:
+        size = min(span.end - begin, _LONGEST_PIECE)
+        while size > 1 and not fits(begin, begin + size):
+            size = (size + 1) // 2
+        yield Span(start=begin, end=begin + size)
+        begin += size

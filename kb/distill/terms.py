@@ -9,10 +9,9 @@ from pathlib import Path
 from data.errors import BadInput
 from data.files import read_lines
 from data.records import Article, Term
-from kb.distill.sections import SectionKind, section_kinds
-from kb.distill.sentences import split_sentences
-from kb.distill.trimming import capitalised, drop_brackets, tidy
-from kb.distill.visual import visual_score
+from data.words import capitalised
+from kb.distill.sentences import SectionKind, section_kinds, split_sentences
+from kb.distill.visual import drop_brackets, tidy, visual_score
 
 _MAX_DEFINITION_WORDS = 70
 _MAX_LOOK_FOR_WORDS = 90

@@ -25,11 +25,9 @@ from data.files import sha256_hex, writer_lock
 from data.records import ChatMessage, ChatRequest, Context, Source, Term, WebAnswer
 from kb.distill.prompts import DistilPrompts
 from kb.lookup.context_settings import ContextSettings, Mode
-from kb.lookup.coverage import unexplained
-from kb.lookup.findings import Findings, look_up
+from kb.lookup.findings import Findings, look_up, unexplained
 from kb.lookup.lookup_index import Lookup, check_encoder, index_of, query_key
-from kb.lookup.passages import compose
-from kb.lookup.writing import write_passage
+from kb.lookup.passages import compose, write_passage
 from kb.shipped import add_learnt, is_shipped
 from kb.store.knowledge_base import KnowledgeBase
 from kb.store.layout import collection_name

@@ -1,23 +1,174 @@
-"""Species and terms of a knowledge base by name, with the evidence of their summaries."""
+"""Species and terms of a knowledge base by name, its list of species, and species of the checklist that it lacks."""
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, Literal
 
+from data.contracts import Checklist
 from data.errors import AmbiguousTaxon, BadInput, UnknownTaxon
 from data.records import RangeFact, Source, SpeciesEntry, Taxon, Term
 from data.words import nearest, plural
 from kb.checklist.names import fold
-from kb.checklist.selection import choices, taxa_named
+from kb.checklist.selection import choices, select, taxa_named
 from kb.lookup.lookup_index import index_of
-from kb.lookup.species_list import why_missing
 
 if TYPE_CHECKING:
     from kb.store.knowledge_base import KnowledgeBase
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedSpecies:
+    """A species, and what a knowledge base knows of it."""
+
+    scientific_name: str
+    """Genus and epithet."""
+    common_name: str
+    """Common name in the language of the knowledge base; the scientific one where there is none."""
+    order: str
+    """Scientific name of the order; empty if unknown."""
+    family: str
+    """Scientific name of the family; empty if unknown."""
+    is_included: bool
+    """Whether the species is in the knowledge base."""
+    description_words: int
+    """Words of the description."""
+    reference_photos: int
+    """Reference photos, including those stored as vectors only."""
+    notes: tuple[str, ...]
+    """Caveats: `whole-article`, `no-anchors`, `no-summary`."""
+    taxon_id: str
+    """Id of the species: its scientific name as a slug."""
+
+
+def list_species(store: KnowledgeBase, taxa: Sequence[str] = (), *, with_missing: bool = False) -> list[ListedSpecies]:
+    """Return the species below `taxa` (of any rank; all without any) as in the checklist, then those outside it.
+
+    Raises:
+        UnknownTaxon: for a taxon that neither the checklist nor the knowledge base has.
+    """
+    held = {taxon.taxon_id: taxon for taxon in store.taxa()}
+    checklist = store.checklist
+    if taxa or with_missing:
+        tops = checklist.top_taxa()
+        whole = () if taxa else tuple(taxon for top in tops for taxon in checklist.species_of(top))
+        below = (found for name in taxa for found in _below(checklist, name, held.values()))
+        species = {found.taxon_id: found for found in (*whole, *below)}
+    else:
+        ids = (key for top in checklist.top_taxa() for key in checklist.species_ids(top))
+        species = {key: held[key] for key in ids if key in held}
+    outside = {} if taxa else {key: taxon for key, taxon in held.items() if key not in species}
+    wanted = [taxon for taxon in (*species.values(), *outside.values()) if with_missing or taxon.taxon_id in held]
+    entries = store.species([taxon.taxon_id for taxon in wanted if taxon.taxon_id in held])
+    by_id = {entry.taxon.taxon_id: entry for entry in entries}
+    listed = []
+    for taxon in wanted:
+        entry = by_id.get(taxon.taxon_id)
+        shown = taxon if entry is None else entry.taxon
+        listed.append(
+            ListedSpecies(
+                scientific_name=shown.scientific_name,
+                common_name=shown.common_name,
+                order=shown.lineage.get("order", ""),
+                family=shown.lineage.get("family", ""),
+                is_included=entry is not None,
+                description_words=entry.summary.words if entry is not None and entry.summary is not None else 0,
+                reference_photos=len(entry.anchors) if entry is not None else 0,
+                notes=entry.marks if entry is not None else (),
+                taxon_id=taxon.taxon_id,
+            )
+        )
+    return listed
+
+
+def members_of(store: KnowledgeBase, name: str) -> list[ListedSpecies]:
+    """Return the species of a knowledge base below a genus, family or other taxon; empty if it holds none."""
+    found = store.checklist.find(name)
+    wanted = {fold(name), fold(found.scientific_name if found is not None else name)}
+    if not any(wanted & set(map(fold, taxon.lineage.values())) for taxon in store.taxa()):
+        return []
+    return [each for each in list_species(store, [name]) if each.is_included]
+
+
+def _below(checklist: Checklist, name: str, held: Collection[Taxon]) -> list[Taxon]:
+    """Return the species below a taxon of the checklist, or of the lineages in the knowledge base."""
+    own = [taxon for taxon in held if fold(name) in map(fold, (*taxon.all_names, *taxon.lineage.values()))]
+    try:
+        listed = select(checklist, name)
+    except UnknownTaxon:
+        if not own:
+            raise
+        listed = []
+    ids = {taxon.taxon_id for taxon in listed}
+    return [*listed, *(taxon for taxon in own if taxon.taxon_id not in ids)]
+
+
+RELATIVES: tuple[Literal["genus", "family", "order"], ...] = ("genus", "family", "order")
+N_NAMED = 5
+MAX_NAME_WORDS = 5  # longer texts are descriptions; the checklist is not opened for them
+
+
+def missing_species(store: KnowledgeBase, name: str) -> Taxon | None:
+    """Return the species of the checklist with that name if the knowledge base lacks it, else None."""
+    taxon = store.checklist.find(name) if len(name.split()) <= MAX_NAME_WORDS else None
+    is_missing = taxon is not None and taxon.rank == "species" and taxon.taxon_id not in store.taxon_ids
+    return taxon if is_missing else None
+
+
+def relatives(store: KnowledgeBase, taxon: Taxon) -> tuple[str, list[Taxon]]:
+    """Return the nearest higher taxon of a species with members in the knowledge base, and these members."""
+    for rank in RELATIVES:
+        name = taxon.lineage.get(rank, "")
+        found = [other for other in store.taxa() if name and other.lineage.get(rank) == name]
+        if found:
+            return name, found
+    return "", []
+
+
+def why_missing(store: KnowledgeBase, taxon: Taxon) -> tuple[str, str]:
+    """Return two sentences: that the knowledge base lacks a species, and which related species it holds."""
+    above, members = relatives(store, taxon)
+    names = ", ".join(member.common_name for member in members[:N_NAMED])
+    more = f" and {len(members) - N_NAMED:,} more" if len(members) > N_NAMED else ""
+    scientific = f" ({taxon.scientific_name})" if taxon.common_names else ""
+    listed = store.checklist.name
+    return (
+        f"{taxon.common_name}{scientific} is not in the knowledge base {store.path}: known by name only ({listed}).",
+        f"Of {above} it holds {names}{more}." if members else "It holds no related species.",
+    )
+
+
+NAMES: Final = {
+    "ar": "Arabic", "ca": "Catalan", "cs": "Czech", "da": "Danish", "de": "German", "es": "Spanish", "fi": "Finnish",
+    "fr": "French", "it": "Italian", "ja": "Japanese", "ko": "Korean", "nl": "Dutch", "no": "Norwegian",
+    "pl": "Polish", "pt": "Portuguese", "ru": "Russian", "sv": "Swedish", "tr": "Turkish", "uk": "Ukrainian",
+    "zh": "Chinese",
+}  # fmt: skip
+
+
+def unread_text(store: KnowledgeBase) -> str:
+    """Return a sentence on species whose articles the extractive distiller could not read; empty if there are none."""
+    entries = store.species(store.taxon_ids)
+    counts = Counter(
+        entry.source.language
+        for entry in entries
+        if entry.source is not None
+        and entry.source.language != "en"
+        and (entry.summary is None or entry.summary.distiller.startswith("extractive"))
+    )
+    if not counts:
+        return ""
+    languages = " and ".join(f"{NAMES[code]} ({code})" if code in NAMES else code for code in sorted(counts))
+    return (
+        f"The articles of {plural(counts.total(), 'species', 'species')} are in {languages}. The extractive distiller "
+        "reads English alone, so their descriptions are missing or poor: --distiller model with a model in "
+        "[llm.text] writes them. Names, photos and look-ups by name work."
+    )
+
 
 N_SUGGESTIONS = 5
 ADD = "kb add takes your own text or photo of it."

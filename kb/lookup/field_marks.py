@@ -13,8 +13,7 @@ import numpy as np
 from data.arrays import FloatArray, IntArray
 from data.lexicon.appearance import appearance, kind_of
 from data.lexicon.marks import every_mark
-from data.lexicon.tables import BIRDS, column, near_colours, near_parts
-from data.lexicon.word_groups import groups
+from data.lexicon.words import BIRDS, column, groups, near_colours, near_parts
 from kb.lookup.variants import EARLY_STAGES
 
 # Chosen on the tuning half of benchmarks/descriptions.py.

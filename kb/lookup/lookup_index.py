@@ -22,7 +22,7 @@ from data.arrays import FloatArray
 from data.contracts import TextEncoder
 from data.errors import FieldmarkError, MissingRequirement, SpaceMismatch
 from data.files import sha256_hex, write_atomic
-from data.lexicon.word_groups import WHOLE_WORD, stem, tokens
+from data.lexicon.words import WHOLE_WORD, stem, tokens
 from data.records import Source, Taxon, Term, WebAnswer
 from data.sqlite import SelfClosing
 from data.starter.knowledge import LICENCE, read_terms

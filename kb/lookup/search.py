@@ -1,24 +1,95 @@
-"""Search for species by name or description, and suggestions for misspelt names in queries."""
+"""Search for species by name or description in everyday words, and suggestions for misspelt names in queries."""
 
 from __future__ import annotations
 
+import re
 import sqlite3
+from collections.abc import Callable, Iterable
+from functools import cache
 
 import numpy as np
+from rapidfuzz.distance import OSA
 
 from data.contracts import TextEncoder
-from data.lexicon.taxa import group_of_taxon
-from data.lexicon.word_groups import tokens
+from data.lexicon.words import VISUAL_GROUPS, column, group_of_taxon, groups, tokens, variants
 from data.records import TaxonMatch
 from kb.checklist.names import fold
 from kb.checklist.selection import taxa_named
-from kb.lookup.coverage import is_plain
+from kb.lookup.entries import MAX_NAME_WORDS, relatives
 from kb.lookup.field_marks import MarkIndex
+from kb.lookup.findings import is_plain
 from kb.lookup.lookup_index import LookupIndex, check_encoder, index_of, kept, vector_of
-from kb.lookup.species_list import MAX_NAME_WORDS, relatives
 from kb.lookup.variants import words_of_any
-from kb.lookup.wording import in_lexicon_words, is_listed, is_one_slip
 from kb.store.knowledge_base import KnowledgeBase
+
+MIN_LETTERS = 4  # of a word that is corrected: shorter ones are one letter away from too many others
+LETTERS = re.compile(r"[a-z]+")
+"""A word in lower case, or the part of it before a hyphen or an accent."""
+
+
+def in_lexicon_words(text: str, *, is_known: Callable[[str], bool] = lambda word: False) -> str:
+    """Return a description in lower case, spelling corrected and everyday words replaced by the lexicon's.
+
+    Words that `is_known` are not corrected.
+    """
+    text = LETTERS.sub(lambda found: corrected(found[0], is_known), text.lower().replace("’", "'"))
+    text = re.sub(r"\bgray", "grey", text)
+    phrases, replacements = _everyday()
+    return phrases.sub(lambda found: replacements[found[0]], text)
+
+
+def corrected(word: str, is_known: Callable[[str], bool] = lambda word: False) -> str:
+    """Return the word of the lexicon that is one slip after the first letter away, else or if it is known the word."""
+    if len(word) < MIN_LETTERS or is_listed(word) or is_known(word):
+        return word
+    return next((near for near in _by_slip().get(word[0], ()) if is_one_slip(word, near)), word)
+
+
+def is_one_slip(word: str, other: str) -> bool:
+    """Return whether one letter is dropped, added, changed, or swapped with the next."""
+    return OSA.distance(word, other, score_cutoff=1) == 1
+
+
+def is_listed(word: str) -> bool:
+    """Return whether a lower-case word, its singular or its base form is in the lexicon."""
+    listed = _listed()
+    return word in listed or any(form in listed for form in variants(word))
+
+
+@cache
+def _listed() -> frozenset[str]:
+    return frozenset(_visual_words()).union(*groups().values())
+
+
+@cache
+def _by_slip() -> dict[str, tuple[str, ...]]:
+    """Return first letter -> words that a slip may stand for, colours and parts first."""
+    found: dict[str, dict[str, None]] = {}
+    for word in _visual_words():
+        if len(word) >= MIN_LETTERS:
+            found.setdefault(word[0], {})[word] = None
+    return {letter: tuple(words) for letter, words in found.items()}
+
+
+@cache
+def _visual_words() -> tuple[str, ...]:
+    words: Iterable[str] = (
+        *column("colours", "field_mark"),
+        *column("parts", "field_mark"),
+        *column("looks", "field_mark"),
+        *("bird", "grayish", "greyish", "with"),
+        *(word for words in column("everyday", "lexicon") for word in words.split()),
+        *(word for name in VISUAL_GROUPS for word in sorted(groups()[name])),
+    )
+    return tuple(dict.fromkeys(piece for word in words for piece in word.split("-") if piece.isalpha()))
+
+
+@cache
+def _everyday() -> tuple[re.Pattern[str], dict[str, str]]:
+    table = dict(column("everyday", "lexicon"))
+    longest_first = sorted(table, key=lambda words: -len(words))
+    return re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, longest_first))})(?![\w-])"), table
+
 
 # Weights of words, vectors and field marks, chosen on the tuning half of benchmarks/descriptions.py; a name counts more
 # than any description. Vectors count only for the marks that a summary lacks: beside known marks they add noise.
@@ -149,7 +220,7 @@ def _mark_index(store: KnowledgeBase) -> MarkIndex:
     return MarkIndex(kept(store, "marks", fill))
 
 
-MIN_LETTERS = 5  # of a misspelt name: shorter ones are one letter away from too many words
+MIN_NAME_LETTERS = 5  # of a misspelt name: shorter ones are one letter away from too many words
 MIN_LIKENESS = 0.85  # of a misspelt name of a species, which may have several wrong letters
 MAX_RUN_WORDS = 3
 MAX_QUERY_WORDS = 20  # each run of the words of a longer query would be compared with all names
@@ -173,7 +244,7 @@ def suggestions(store: KnowledgeBase, query: str, *, n: int = 3) -> list[str]:
             if known.intersection(run) or all(map(is_plain, run)):
                 continue
             typed = fold(" ".join(run))
-            if len(typed) >= MIN_LETTERS and not is_listed(typed):
+            if len(typed) >= MIN_NAME_LETTERS and not is_listed(typed):
                 found |= dict.fromkeys(name for key, name in terms if is_one_slip(typed, key))
                 near = index.names.closest(typed, 1, at_least=MIN_LIKENESS)
                 found |= dict.fromkeys(names[taxon_id] for taxon_id, likeness in near if likeness < 1)

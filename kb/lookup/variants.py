@@ -7,13 +7,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
 from data.lexicon.appearance import appearance
-from data.lexicon.tables import BIRDS, column
-from data.lexicon.taxa import group_of_taxon
-from data.lexicon.word_groups import group_of, groups, words_of
+from data.lexicon.words import BIRDS, column, group_of, group_of_taxon, groups, words_of
 from data.records import QueryPart, SpeciesEntry, Taxon
 from kb.distill.subjects import Subject, stated_subject, with_subject
-from kb.lookup.mentions import Mention
-from kb.lookup.senses import LETTERS_ALONE, word_lists
+from kb.lookup.mentions import LETTERS_ALONE, Mention, word_lists
 
 SEXES_AND_AGES = frozenset(("male", "female", "juvenile"))
 _LONGEST = 3  # words of a phrase

@@ -7,12 +7,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
-from data.lexicon.word_groups import WHOLE_WORD, groups
+from data.lexicon.words import WHOLE_WORD, groups
 from data.records import Article, FetchedPage, PageRef, Term
 from data.words import singulars
 from kb.checklist.names import fold
 from kb.distill.terms import term_from_article, term_id
-from kb.lookup.senses import groups_in, sense_words
+from kb.lookup.mentions import groups_in, sense_words
 from kb.sources.mediawiki.wiki_client import TITLES_PER_REQUEST
 from kb.sources.mediawiki.wiki_pages import WikiPage, WikiPages
 from kb.sources.mediawiki.wiki_source import WikipediaSource

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from data.lexicon.marks import Mark, mark_words
-from data.lexicon.taxa import group_of_taxon, shared_group
+from data.lexicon.words import group_of_taxon, shared_group
 from data.records import Candidate, SpeciesEntry
 from recognize.cards.pictures import figures, source_text
 from recognize.explanation import Contrast, contrast, stage_names

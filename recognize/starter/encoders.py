@@ -22,9 +22,7 @@ from numpy.typing import NDArray
 
 from data.arrays import FloatArray, as_unit_rows
 from data.contracts import Encoders
-from data.lexicon.tables import column
-from data.lexicon.taxa import organisms
-from data.lexicon.word_groups import variants
+from data.lexicon.words import column, organisms, variants
 from recognize.detect.birds import NanoDet
 from recognize.tower import IMAGE_PX, Tower
 

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from data.lexicon.taxa import organisms
-from data.lexicon.word_groups import group_of, variants
+from data.lexicon.words import group_of, organisms, variants
 from data.records import QueryPart, Question
 
 NAME: Final = "\N{SYMBOL FOR UNIT SEPARATOR}"

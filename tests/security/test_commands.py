@@ -16,7 +16,7 @@ from PIL import Image
 
 import kb
 from kb.checklist.avilist import load_checklist
-from kb.distill.model_reply import SCHEMA
+from kb.distill.claims import SCHEMA
 from tests.conftest import CommandLine, Outcome
 from tests.drawn_birds import drawn_bird
 from tests.security.conftest import Model, Obeying

@@ -11,8 +11,8 @@ from typing import Any
 import kb
 from data.event_loop import wait_for
 from data.records import Article, Candidate, ChatReply, Job, Section, Source, Taxon, Term
+from kb.distill.claims import SCHEMA
 from kb.distill.model import PASSES, ModelDistiller
-from kb.distill.model_reply import SCHEMA
 from kb.lookup.context import ContextSources, contexts
 from recognize.reader.reader import Reader
 from rerank.cotrr.replies import parse_evaluation

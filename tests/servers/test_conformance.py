@@ -25,7 +25,7 @@ from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.retry import RetryPolicy
 from kb.lookup.context import ContextSources
 from kb.lookup.findings import Findings
-from kb.lookup.writing import write_passage
+from kb.lookup.passages import write_passage
 from recognize.reader.reader import Reader
 from rerank.cotrr.reranker import CotrrReranker
 from rerank.judges.vision import VisionJudge, plain_image

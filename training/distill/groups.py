@@ -21,9 +21,8 @@ from data.errors import BadInput, FieldmarkError
 from data.files import sha256_hex
 from data.records import Article, Source, Taxon
 from kb.distill.extractive import visual_part
-from kb.distill.sections import SectionKind, section_kinds
-from kb.distill.species_names import NameHider
-from kb.distill.subjects import stated_subject
+from kb.distill.sentences import SectionKind, section_kinds
+from kb.distill.subjects import NameHider, stated_subject
 from kb.sources.mediawiki.article_parser import parse_article
 from training.distill.labelled import DIGEST_DIGITS
 from training.tables import markdown

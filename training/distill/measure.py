@@ -28,9 +28,8 @@ from data.errors import FieldmarkError
 from data.metrics.ranked import resample
 from data.records import Span
 from kb.distill.extractive import ExtractiveDistiller, candidates, visual_part
-from kb.distill.sections import SectionKind, section_kinds
-from kb.distill.sentences import split_sentences
-from kb.distill.species_names import NameHider
+from kb.distill.sentences import SectionKind, section_kinds, split_sentences
+from kb.distill.subjects import NameHider
 from training.distill.labelled import Half, LabelledArticle, Page, Stratum, read_fitting
 from training.tables import markdown
 

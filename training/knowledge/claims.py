@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from data.lexicon.word_groups import equations, groups
+from data.lexicon.words import equations, groups
 from training.knowledge.vocabulary import (
     BAR_PARTS,
     COLOURS,

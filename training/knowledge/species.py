@@ -11,8 +11,7 @@ from pathlib import Path
 from data.contracts import Checklist
 from data.records import Source, Taxon
 from data.starter.knowledge import Fact, StarterSpecies
-from kb.distill.sections import SectionKind, section_kinds
-from kb.distill.sentences import split_sentences
+from kb.distill.sentences import SectionKind, section_kinds, split_sentences
 from kb.sources.mediawiki.article_parser import parse_article
 from training.collection import read_collection
 from training.knowledge.agreement import ARTICLE, NAMES, AgreedFact, agree, as_records, source_of

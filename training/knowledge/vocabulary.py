@@ -9,8 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from data.lexicon.tables import column, near_colours, rows
-from data.lexicon.word_groups import groups
+from data.lexicon.words import column, groups, near_colours, rows
 
 WORDS: Final[Mapping[str, Any]] = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
 

@@ -5,10 +5,20 @@ from pathlib import Path
 
 import pytest
 
-from data.lexicon import tables
-from data.lexicon.tables import column, group_names, near_colours, near_parts, rows
-from data.lexicon.taxa import GENERAL, group_of_taxon
-from data.lexicon.word_groups import OTHER_GROUPS, VISUAL_GROUPS, equations, groups
+from data.lexicon import words as tables
+from data.lexicon.words import (
+    GENERAL,
+    OTHER_GROUPS,
+    VISUAL_GROUPS,
+    column,
+    equations,
+    group_names,
+    group_of_taxon,
+    groups,
+    near_colours,
+    near_parts,
+    rows,
+)
 from recognize.starter.encoders import ATTRIBUTES, PARTS
 
 TABLES = ("colours", "looks", "markings", "parts", "sexes")

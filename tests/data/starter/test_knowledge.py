@@ -8,7 +8,7 @@ from data.errors import StoreError
 from data.records import Term
 from data.starter.knowledge import StarterSpecies, read_species, read_terms
 from data.starter.vectors import read_vectors
-from kb.lookup.senses import group_of_noun
+from kb.lookup.mentions import group_of_noun
 
 SPECIES = read_species()
 BY_HAND = [species for species in SPECIES if species.by_hand]

@@ -5,14 +5,12 @@ from dataclasses import replace
 
 from data.codec import dumps
 from data.files import sha256_hex
-from data.lexicon.word_groups import OTHER_GROUPS, VISUAL_GROUPS, group_of, groups
+from data.lexicon.words import OTHER_GROUPS, VISUAL_GROUPS, group_of, groups
 from data.records import Article, Source, Summary, Taxon
 from kb.distill.extractive import MAX_WORDS, ExtractiveDistiller
 from kb.distill.sentences import split_sentences
-from kb.distill.species_names import NameHider
-from kb.distill.subjects import is_about_another
-from kb.distill.trimming import drop_brackets, off_topic_clauses, trim_clauses
-from kb.distill.visual import WEIGHTS, part_pairs, visual_score
+from kb.distill.subjects import NameHider, is_about_another
+from kb.distill.visual import WEIGHTS, drop_brackets, off_topic_clauses, part_pairs, trim_clauses, visual_score
 from tests.kb.distill.pages import page
 
 WREN = Taxon(

@@ -3,8 +3,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from data.lexicon.tables import group_names
-from data.lexicon.word_groups import groups
+from data.lexicon.words import group_names, groups
 from data.records import Article, SpeciesEntry, Summary, Taxon
 from kb.curate.lint import lint_entry
 from kb.distill.claims import swapped, swapped_sides, unsupported
@@ -12,7 +11,7 @@ from kb.distill.distillers import ArticleDistiller, name_for
 from kb.distill.extractive import ExtractiveDistiller
 from kb.distill.model import Mode, ModelDistiller
 from kb.distill.prompts import DistilPrompts
-from kb.distill.sections import SectionKind, section_kinds
+from kb.distill.sentences import SectionKind, section_kinds
 from kb.distill.subjects import is_about_another, stated_subject
 from tests.kb.distill.pages import page
 from tests.kb.distill.test_model import Scripted

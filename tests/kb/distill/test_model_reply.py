@@ -5,11 +5,19 @@ from typing import Any
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kb.distill.claims import claims, colours_by_sex_age, sexes_ages, swapped, unsupported
-from kb.distill.fencing import MAX_CHARACTERS, fenced, numbered_article
-from kb.distill.model_reply import MAX_WORDS_A_STATEMENT, CheckedReply, Rules, check_reply
-from kb.distill.species_names import NameHider
-from kb.distill.subjects import stated_subject
+from kb.distill.claims import (
+    MAX_WORDS_A_STATEMENT,
+    CheckedReply,
+    Rules,
+    check_reply,
+    claims,
+    colours_by_sex_age,
+    sexes_ages,
+    swapped,
+    unsupported,
+)
+from kb.distill.prompts import MAX_CHARACTERS, fenced, numbered_article
+from kb.distill.subjects import NameHider, stated_subject
 from tests.kb.distill.pages import WREN, page
 
 TEXT = (

@@ -16,7 +16,7 @@ from kb.distill.prompts import DistilPrompts
 from kb.lookup.context import N_PARALLEL, ContextSources, contexts
 from kb.lookup.context_settings import CONTEXT_PRESETS, ContextSettings
 from kb.lookup.findings import look_up
-from kb.lookup.writing import is_supported, parse_reply, request_for, supported, texts_of
+from kb.lookup.passages import is_supported, parse_reply, request_for, supported, texts_of
 from kb.sources.starter import StarterSource
 from tests.kb.lookup.shelf import BUTTERFLIES, entry
 from tests.memory_store import BagOfWords, ShelfStore

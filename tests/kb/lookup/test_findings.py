@@ -3,8 +3,7 @@ from dataclasses import replace
 import kb
 from data.records import QueryPart, Taxon, Term
 from kb.lookup.context import context
-from kb.lookup.coverage import is_plain
-from kb.lookup.findings import query_parts
+from kb.lookup.findings import is_plain, query_parts
 from kb.lookup.lookup_index import shipped_terms
 from kb.lookup.mentions import NameFinder, term_of_group
 from tests.kb.lookup.shelf import AMPLEXUS, BUTTERFLIES, CARDINAL, ENCODER, SPECIES, STORE, TERMS, butterfly, entry

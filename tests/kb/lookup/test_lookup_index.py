@@ -6,7 +6,7 @@ import pytest
 
 import kb
 from data.codec import dumps, loads
-from data.lexicon.word_groups import stem, tokens
+from data.lexicon.words import stem, tokens
 from data.records import Context, Source, Taxon, TaxonMatch, Term
 from data.starter.knowledge import read_terms
 from kb.lookup.context import remember

@@ -9,8 +9,7 @@ from data.records import TaxonMatch
 from kb.lookup.context import context
 from kb.lookup.field_marks import BETWEEN_SIDES, CONFLICT, MARKING, SOME_PART, MarkIndex
 from kb.lookup.query_file import FileQuery, read_queries
-from kb.lookup.search import MAX_QUERY_WORDS, search, suggestions
-from kb.lookup.wording import corrected, in_lexicon_words
+from kb.lookup.search import MAX_QUERY_WORDS, corrected, in_lexicon_words, search, suggestions
 from tests.kb.lookup.shelf import ENCODER, STORE, butterfly, entry
 from tests.memory_store import BagOfWords, ShelfStore
 

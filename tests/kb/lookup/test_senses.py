@@ -7,8 +7,15 @@ from pathlib import Path
 import pytest
 
 from data.starter.knowledge import read_species, read_terms
-from kb.lookup.mentions import NameFinder
-from kb.lookup.senses import group_of_class, group_of_noun, groups_in, is_own_name, is_technical_sense, senses_of
+from kb.lookup.mentions import (
+    NameFinder,
+    group_of_class,
+    group_of_noun,
+    groups_in,
+    is_own_name,
+    is_technical_sense,
+    senses_of,
+)
 from tests.kb.lookup.shelf import BUTTERFLIES
 
 JUDGED = Path(__file__).parents[1] / "labels" / "inquire_context.json"

@@ -8,9 +8,8 @@ from data.errors import BadInput, UnknownTaxon
 from data.records import Taxon, Term
 from kb.checklist.avilist import load_checklist
 from kb.curate.add import OwnText
-from kb.lookup.entries import FoundSpecies, find_entry
+from kb.lookup.entries import FoundSpecies, find_entry, list_species, missing_species, relatives, why_missing
 from kb.lookup.search import search
-from kb.lookup.species_list import list_species, missing_species, relatives, why_missing
 from kb.store.knowledge_base import KnowledgeBase
 from tests.made_once import made_once
 from tests.toy.encoders import toy_encoders

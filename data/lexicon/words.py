@@ -1,0 +1,277 @@
+"""Words of the lexicon: tables and word groups, one folder of text files for each group of organisms.
+
+The first column of a table is a word; each other column is its meaning to one reader, `-` if that reader ignores the
+word. `#` begins a comment, two spaces separate columns. A group extends others (`groups.txt`): their tables hold for it
+too, and where it has a word of its own, that row counts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Final
+
+BIRDS: Final = "birds"
+COMMON: Final = "common"
+"""Colours, patterns and sizes, and words on other topics; every group extends it."""
+
+_GAP = re.compile(r" {2,}")
+
+
+@cache
+def column(table: str, name: str, *, group: str = BIRDS) -> Mapping[str, str]:
+    """Return word -> its entry in a column, in the order of the tables, without empty entries.
+
+    Raises:
+        ValueError: if no table of the group has such a column.
+    """
+    found: dict[str, str] = {}
+    known: list[str] = []
+    for folder in folders(group):
+        head, *below = _rows(table, folder) or [[]]
+        known += head[1:]
+        if name in head[1:]:
+            at = head.index(name)
+            found = {row[0]: row[at] for row in below} | found
+    if name not in known:
+        raise ValueError(f"expected one of the columns {', '.join(known)} of {group}/{table}, got {name!r}")
+    return {word: entry for word, entry in found.items() if entry != "-"}
+
+
+def rows(table: str, *, group: str = BIRDS) -> list[list[str]]:
+    """Return the lines of a group's tables below their heads, its own first."""
+    return [row for folder in folders(group) for row in _rows(table, folder)[1:]]
+
+
+@cache
+def _rows(table: str, folder: str) -> list[list[str]]:
+    found = [_GAP.split(line) for line in lines_of(table, folder)]
+    for row in found:
+        if len(row) != len(found[0]):
+            raise ValueError(f"expected {len(found[0])} columns in {folder}/{table}, got {row}")
+    return found
+
+
+def lines_of(table: str, folder: str) -> list[str]:
+    """Return the lines of a folder's own file, without comments and empty lines; none if it has no such file."""
+    file = files("data.lexicon") / folder / f"{table}.txt"
+    if not file.is_file():
+        return []
+    lines = file.read_text(encoding="utf-8").splitlines()
+    return [line for raw in lines if (line := raw.partition("#")[0].strip())]
+
+
+@cache
+def folders(group: str) -> tuple[str, ...]:
+    """Return the folders of a group's words: its own, those of the groups that it extends, and the common one."""
+    above = {row[0]: row[1] for row in _rows("groups", "")[1:]}
+    found = [group]
+    while (parent := above.get(found[-1])) is not None:
+        found.append(parent)
+    return (*found, COMMON) if COMMON not in found else tuple(found)
+
+
+def group_names() -> list[str]:
+    """Return the groups of organisms with words of their own."""
+    return [row[0] for row in _rows("groups", "")[1:]]
+
+
+@cache
+def near_colours() -> Mapping[str, Mapping[str, float]]:
+    """Return basic colour -> similar colours and their likeness, itself not among them."""
+    return _both_ways("near_colours")
+
+
+@cache
+def near_parts(group: str = BIRDS) -> Mapping[str, Mapping[str, float]]:
+    """Return part of a field mark -> parts that overlap or touch it and their likeness, itself not among them."""
+    return _both_ways("near_parts", group)
+
+
+def _both_ways(table: str, group: str = BIRDS) -> dict[str, dict[str, float]]:
+    found: dict[str, dict[str, float]] = {}
+    for row in rows(table, group=group):
+        one, other, likeness = (each.replace("wing-bars", "wing bars") for each in row)
+        found.setdefault(one, {})[other] = found.setdefault(other, {})[one] = float(likeness)
+    return found
+
+
+@cache
+def organisms() -> Mapping[str, str]:
+    """Return noun in the singular -> group."""
+    found: dict[str, str] = {}
+    group = ""
+    for line in (files("data.lexicon") / "organisms.txt").read_text(encoding="utf-8").splitlines():
+        text = line.partition("#")[0].strip()
+        if text.startswith("["):
+            group = text.strip("[]")
+        else:
+            found |= {word: group for word in text.split() if word not in found}
+    return found
+
+
+GENERAL = "animals"
+"""Words for taxa of no other group."""
+
+
+def group_of_taxon(lineage: Mapping[str, str], scientific_name: str = "") -> str:
+    """Return the group of a taxon with this lineage, from the highest rank down.
+
+    A class of no group gives the general words; a taxon without any lineage those of birds, which fit any animal.
+    """
+    names = [*lineage.values(), *([scientific_name] if scientific_name and " " not in scientific_name else [])]
+    exact = [taxa[name] for name in reversed(names) if name in (taxa := _taxa())]
+    if exact:
+        return exact[0]
+    alike = [group for name in reversed(names) for ending, group in _endings() if name.endswith(ending)]
+    if alike:
+        return "fungi" if "fungi" in alike else alike[0]
+    return GENERAL if lineage else BIRDS
+
+
+def shared_group(lineages: Iterable[Mapping[str, str]]) -> str:
+    """Return the group of taxa that are compared: their own if they share it, else the general one."""
+    found = {group_of_taxon(lineage) for lineage in lineages}
+    return found.pop() if len(found) == 1 else GENERAL
+
+
+@cache
+def _taxa() -> Mapping[str, str]:
+    return column("taxa", "group", group="")
+
+
+@cache
+def _endings() -> list[tuple[str, str]]:
+    return [(taxon.removeprefix("-"), group) for taxon, group in _taxa().items() if taxon.startswith("-")]
+
+
+VISUAL_GROUPS = ("part", "colour", "pattern", "shape", "size", "who", "compare")
+OTHER_GROUPS = ("sound", "place", "taxonomy", "naming", "behaviour", "breeding", "weight", "people")
+
+_SCORED = (*VISUAL_GROUPS, *OTHER_GROUPS)
+_NONE = "none"
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+
+
+@cache
+def groups(group: str = BIRDS) -> dict[str, frozenset[str]]:
+    """Return name of a word group -> its words, in lower case.
+
+    A word that tells topics apart stands in one word group: that of the nearest folder. `[none]` takes words out.
+    """
+    found: dict[str, set[str]] = {}
+    taken: set[str] = set()
+    for folder in folders(group):
+        own = _own_groups(folder)
+        for name, words in own.items():
+            found.setdefault(name, set()).update(words - taken if name in _SCORED else words)
+        taken |= {word for name in (*_SCORED, _NONE) for word in own.get(name, ())}
+    return {name: frozenset(words) for name, words in found.items() if name != _NONE}
+
+
+def _own_groups(folder: str) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    current: set[str] | None = None
+    for line in lines_of("words", folder):
+        words = line.split()
+        if len(words) == 1 and words[0].startswith("["):
+            current = found.setdefault(words[0].strip("[]"), set())
+        elif current is None:
+            raise ValueError(f"expected a [group] before the first word of the lexicon, got {words[0]!r}")
+        else:
+            current.update(words)
+    return found
+
+
+def equations(name: str, group: str = BIRDS) -> list[tuple[str, str]]:
+    """Return the pairs of a word group of entries `one=other`, sorted."""
+    pairs = (word.partition("=") for word in sorted(groups(group).get(name, ())))
+    return [(one, other) for one, _, other in pairs]
+
+
+@cache
+def _group_of(group: str) -> dict[str, str]:
+    return {word: name for name in _SCORED for word in groups(group).get(name, ())}
+
+
+@lru_cache(maxsize=1 << 17)  # articles repeat their words
+def group_of(word: str, group: str = BIRDS) -> str | None:
+    """Return the word group of a lower-case word or plural for a group of organisms, None for a word in none."""
+    table = _group_of(group)
+    for form in (word, *_singulars(word)):
+        if form in table:
+            return table[form]
+    for form in _positives(word):
+        if table.get(form) in ("colour", "shape", "pattern"):
+            return table[form]
+    return None
+
+
+def variants(word: str) -> tuple[str, ...]:
+    """Return guesses at the base form of a plural, a comparative or a shade; some are not words."""
+    return (*_singulars(word), *_positives(word))
+
+
+def _positives(word: str) -> tuple[str, ...]:
+    """Return guesses at the base form of a comparative: `greyer`, `whiter`, `redder`, `glossier`."""
+    if not word.endswith("er") or len(word) < 5:
+        return ()
+    stem = word[:-2]
+    return (stem, stem + "e", stem[:-1], stem[:-1] + "y")
+
+
+def _singulars(word: str) -> tuple[str, ...]:
+    if len(word) < 4:
+        return ()
+    if word.endswith("ies"):
+        return (word[:-3] + "y",)
+    if word.endswith("es"):
+        return (word[:-1], word[:-2])
+    if word.endswith("s"):
+        return (word[:-1],)
+    if word.endswith("ish"):
+        return (word[:-3], word[:-3] + "e")
+    return ()
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text in lower case, hyphenated words split, without possessive endings."""
+    return [found.lower().removesuffix("'s").removesuffix("’s") for found in _WORD.findall(text)]
+
+
+WHOLE_WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
+"""A word of a query with its apostrophes, hyphens and full stops."""
+_WITH_ENDING = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+
+
+@cache
+def _unified() -> dict[str, str]:
+    return {stem(other): stem(word) for word, other in equations("synonym")}
+
+
+def tokens(text: str) -> list[str]:
+    """Return the content words of a text in order: lower case, stemmed, synonyms unified."""
+    words = (word.lower().replace("’", "'").removesuffix("'s") for word in _WITH_ENDING.findall(text))
+    stop, unified = groups()["stop"], _unified()
+    stems = (stem(word) for word in words if word not in stop)
+    return [unified.get(word, word) for word in stems]
+
+
+@lru_cache(maxsize=1 << 16)  # words repeat
+def stem(word: str) -> str:
+    """Return a word without plural, -ing and -ed endings, for matching only."""
+    word = word.replace("gray", "grey").replace("colour", "color")
+    if len(word) > 4 and word.endswith("ies"):
+        return word[:-3] + "y"
+    if len(word) > 4 and word.endswith(("sses", "shes", "ches", "xes", "zes")):
+        return word[:-2]
+    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    for ending in ("ing", "ed"):
+        root = word.removesuffix(ending)
+        if root != word and len(root) >= 3 and re.search(r"[aeiouy]", root):
+            doubled = len(root) > 3 and root[-1] == root[-2] and root[-1] not in "lsz"
+            return root[:-1] if doubled else root
+    return word[:-1] if len(word) > 3 and word.endswith("e") else word
