@@ -13,12 +13,10 @@ from rerank.settings import RerankSettings
 if TYPE_CHECKING:  # `kb --help` reads the names of the methods, without numpy
     from pathlib import Path
 
-    from data.arrays import FloatArray
     from data.contracts import ChatModel, ImageCollection, Judge, SpeciesScorer, TextImageEncoder
     from data.records import Context, QueryPart, RankedImage
     from rerank.captions.reranker import Visa
     from rerank.captions.texts import Captioner, TextScorer
-    from rerank.photo_vectors import PhotoFile
     from rerank.prompting import Prompts
     from rerank.reranker import Reranker
     from rerank.retrievers import Retriever
@@ -52,9 +50,6 @@ class RerankResources:
     """Finds taxa and terms in a query."""
     species: SpeciesScorer | None = None
     """Scores photos as showing species that a query names, for a judge of encoders."""
-    photo_vectors: Callable[[], Mapping[PhotoFile, FloatArray]] = dict
-    """Returns vectors of photos in the space of the first encoder, as `photo_vectors.encode_ahead` makes them before
-    the run; only called for methods that compare vectors."""
     on_progress: Callable[[int, int, int], None] = lambda _done, _total, _failed: None
     """Called with the numbers of photos read, in all, and failed, where a retriever reads a whole collection."""
     prompts: Prompts | None = None
@@ -120,8 +115,7 @@ def _similarity(resources: RerankResources, seeker: Seeker | None = None) -> Rer
         raise UsageError("The method similarity needs a text-image encoder.")
     from rerank.similarity import SimilarityReranker
 
-    vectors = resources.photo_vectors()
-    return SimilarityReranker(resources.encoders[0], root=resources.root, vectors=vectors, seeker=seeker)
+    return SimilarityReranker(resources.encoders[0], root=resources.root, seeker=seeker)
 
 
 def _decompose(resources: RerankResources) -> Reranker:

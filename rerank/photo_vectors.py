@@ -1,30 +1,25 @@
-"""Vectors of photos in files: encoded in batches by threads or an engine, also ahead of the queries of a run."""
+"""Vectors of photos in files, encoded in batches by threads or an engine."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
-from tempfile import TemporaryFile, gettempdir
 from typing import Any, Final
 
-import numpy as np
 from PIL.Image import Image
 
 from data.arrays import FloatArray
 from data.batches import grouped
 from data.contracts import ImageEncoder
-from data.engines.contract import LOCAL, Engine, Loaders, Recipe
+from data.engines.contract import Loaders, Recipe
 from data.engines.packing import pack, path_on_node, shipped_path, unpack
-from data.errors import BadImage, BadInput, SpaceMismatch
-from data.files import file_state, writing
+from data.errors import BadImage, SpaceMismatch
+from data.files import file_state
 from data.images.decode import ENCODER_SIDE, read_image
-from data.records import Job, JobImage
-from rerank.reranker import first_of
+from data.records import JobImage
 
 N_READERS: Final = 2  # threads that read photos
 BATCH_SIZE: Final = 32
@@ -139,50 +134,3 @@ def photo_file(root: str | Path, image: JobImage) -> PhotoFile:
     """Return the file of an image and its state."""
     path = Path(root) / image.path
     return path, file_state(path)
-
-
-def encode_ahead(
-    encoder: ImageEncoder,
-    jobs: Iterable[Job],
-    *,
-    root: str | Path = ".",
-    depth: int | None = None,
-    engine: Engine = LOCAL,
-    folder: str | Path | None = None,
-    on_progress: Callable[[int, int, int], None] = lambda _done, _total, _failed: None,
-) -> dict[PhotoFile, FloatArray]:
-    """Return the vectors of the photos of all jobs, each encoded once, for `RerankResources.photo_vectors`.
-
-    They are mapped from a file without a name, which is gone with them. Photos that cannot be read are left out: the
-    method reads them again and says why.
-
-    Args:
-        encoder: the first encoder of the resources.
-        jobs: queries with their photos; of each the first `depth` ones are encoded.
-        root: folder of relative paths in jobs.
-        depth: of `RerankSettings`.
-        engine: where photos are encoded.
-        folder: of the temporary file that holds the vectors, so that memory does not; None for the system's.
-        on_progress: called with the numbers of photos encoded, in all, and unreadable.
-    """
-    files = list(dict.fromkeys(photo_file(root, image) for job in jobs for image in _ranked(job, depth)))
-    found: list[PhotoFile] = []
-    waiting, done = iter(files), 0
-    with TemporaryFile(dir=folder) as out, writing(Path(folder or gettempdir())):
-        for batch in engine.map(EncodeWhole(encoder=encoder), (path for path, _ in files)):
-            for file, each in zip(islice(waiting, len(batch)), batch, strict=True):
-                if not isinstance(each, BadImage):
-                    found.append(file)
-                    out.write(each.astype(np.float32).tobytes())
-            done += len(batch)
-            on_progress(done, len(files), done - len(found))
-        out.flush()
-        if not found:  # an empty file cannot be mapped
-            return {}
-        vectors = np.asarray(np.memmap(out, np.float32, mode="r", shape=(len(found), encoder.dim)))
-    return dict(zip(found, vectors, strict=True))
-
-
-def _ranked(job: Job, depth: int | None) -> Iterator[JobImage]:
-    with suppress(BadInput):  # the method rejects this job
-        yield from first_of(job, depth).candidates

@@ -116,7 +116,7 @@ class Tally:
     """Words of the counts that the user is warned of."""
     counts: Counter[str] = field(default_factory=Counter)
     origins: Counter[str] = field(default_factory=Counter)
-    """Of what the first count counts: how it was obtained."""
+    """Origins of the first count, such as the answers of `logprobs`, with their numbers."""
     examples: dict[str, list[str]] = field(default_factory=dict)
     """Count of a warning -> queries or reasons; the first few are named."""
     remarks: list[str] = field(default_factory=list)

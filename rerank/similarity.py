@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -90,7 +90,6 @@ class SimilarityReranker:
     Args:
         encoder: a text-image encoder.
         root: folder of relative paths in jobs.
-        vectors: of photos that were encoded before, by `rerank.photo_vectors.encode_ahead`.
         seeker: rewrites or draws queries; by default they are compared as they are.
     """
 
@@ -99,12 +98,11 @@ class SimilarityReranker:
         encoder: TextImageEncoder,
         *,
         root: str | Path = ".",
-        vectors: Mapping[PhotoFile, FloatArray] | None = None,
         seeker: Seeker | None = None,
     ) -> None:
         self._encoder = encoder
         self._root = Path(root)
-        self._vectors: dict[PhotoFile, FloatArray] = dict(vectors or {})
+        self._vectors: dict[PhotoFile, FloatArray] = {}
         self._seeker = seeker
         self._turn = asyncio.Lock()
         self.tally = Tally() if seeker is None else seeker.tally

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 import click
 
 from cli.common import exit_codes, options, output, wiring
-from cli.common.engines import open_engine
 from cli.common.photo_folders import open_photos
-from cli.common.progress import counted_calls, named_calls
+from cli.common.progress import counted_calls
 from cli.common.rerank_resources import open_resources
 from cli.common.settings import Settings
 from data.errors import UsageError
@@ -36,11 +34,8 @@ from rerank.settings import (
 
 if TYPE_CHECKING:
     from cli.common.rerank_resources import OpenResources
-    from data.arrays import FloatArray
-    from data.contracts import TextImageEncoder
     from data.records import Job, RankedImage
     from rerank.methods import RerankResources
-    from rerank.photo_vectors import PhotoFile
     from rerank.plan import PricedModel, RunPlan
     from rerank.reranker import RunResult
 
@@ -139,8 +134,7 @@ def rerank(
     ) as opened, output.log_to_stderr("rerank"):  # fmt: skip
         if plan.judge == "encoder" and method == "decompose" and judge is None:
             output.note("[llm.vision] is not set, so the encoders judge; they know little beyond looks.")
-        vectors = partial(photo_vectors, jobs, opened.resources.encoders, settings, depth=methods.depth, quiet=quiet)
-        resources = replace(opened.resources, settings=methods, photo_vectors=vectors)
+        resources = replace(opened.resources, settings=methods)
         writer = RowWriter(jobs, form=form, stem=stem, tag=f"fieldmark-{method}")
         result = _ranked(jobs, method, resources, writer, quiet=quiet)
         if not quiet:
@@ -231,26 +225,6 @@ def context_of_run(
         )
         context = options.context_settings(web=web)
     return context, wiring.IS_WANTED[context.web]
-
-
-def photo_vectors(
-    jobs: Sequence[Job], encoders: Sequence[TextImageEncoder], settings: Settings, *, depth: int | None, quiet: bool
-) -> Mapping[PhotoFile, FloatArray]:
-    """Return the vectors of all photos, encoded on the cluster of the settings; none where this machine encodes."""
-    if settings.engine == "local":
-        return {}
-    from rerank.photo_vectors import encode_ahead
-
-    settings.home.mkdir(parents=True, exist_ok=True)
-    with open_engine(settings) as engine, named_calls(quiet=quiet) as meter:
-        return encode_ahead(
-            encoders[0],
-            jobs,
-            depth=depth,
-            engine=engine,
-            folder=settings.home,
-            on_progress=lambda done, total, failed: meter("encode", done, total, failed),
-        )
 
 
 def most_similar_first(job: Job, folder: Path, settings: Settings, *, depth: int, quiet: bool) -> Job:

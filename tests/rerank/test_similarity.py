@@ -8,7 +8,7 @@ from PIL import Image
 from data.errors import BadImage, ConfigError, UsageError
 from data.records import Job, JobImage
 from rerank import METHODS, SimilarityReranker, rerank
-from rerank.photo_vectors import EncodeWhole, encode_ahead
+from rerank.photo_vectors import EncodeWhole
 from tests.toy.encoders import Counting
 
 COLOURS = ("blue", "red", "yellow", "green")
@@ -68,22 +68,6 @@ def test_a_dialogue_too_long_for_the_encoder_is_the_mean_of_its_parts(folder: An
     ranked = SimilarityReranker(encoder, root=folder).rerank(job("", dialogue=turns))
     assert encoder.texts == ["a scarlet bird", "big? yes, far? no", "is there a second bird? yes"]
     assert ranked[0].image_id == "red"
-
-
-def test_photos_encoded_ahead_are_not_encoded_again(folder: Path) -> None:
-    """Unreadable ones are left out, and say why when ranked."""
-    (folder / "red.png").write_bytes(b"no photo")
-    encoder, jobs = Counting(), [job("azure wings"), job("a golden bird")]
-    alone = [
-        [(row.image_id, row.score, row.error) for row in SimilarityReranker(encoder, root=folder).rerank(each)]
-        for each in jobs
-    ]
-    encoder.n_images, seen = 0, list[tuple[int, int, int]]()
-    vectors = encode_ahead(encoder, jobs, root=folder, on_progress=lambda *counts: seen.append(counts))
-    assert (encoder.n_images, len(vectors), seen[-1]) == (3, 3, (4, 4, 1))
-    reranker = SimilarityReranker(encoder, root=folder, vectors=vectors)
-    assert [[(row.image_id, row.score, row.error) for row in reranker.rerank(each)] for each in jobs] == alone
-    assert encoder.n_images == 3
 
 
 def test_refused_photos_are_read_again_by_a_run_that_resumes() -> None:
