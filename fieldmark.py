@@ -74,13 +74,23 @@ def lazy_names(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str]
     return load, lambda: sorted(modules)
 
 
+def fieldmark_version(*, otherwise: str = "not installed") -> str:
+    """Return the version of the installed Fieldmark, and `otherwise` in a checkout that is not installed."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("fieldmark")
+    except PackageNotFoundError:
+        return otherwise
+
+
 def __getattr__(name: str) -> ModuleType | str:
     """Load a package when it is first used, and the version."""
     if name in ("kb", "recognize", "rerank"):
         check_packages()
         return import_module(name)
     if name == "__version__":
-        return import_module("data.version").fieldmark_version()  # type: ignore[no-any-return]
+        return fieldmark_version()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

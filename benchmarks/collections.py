@@ -84,7 +84,7 @@ def named(birds: Path, n_species: int) -> None:
     from cli.common import wiring
     from cli.common.named_species import directions_of, name_finder, named_search
     from cli.common.settings import resolve
-    from data.metrics.significance import paired_test
+    from data.metrics.ranked import paired_test
     from data.records import Job
     from recognize import load_encoders
     from rerank import open_collection

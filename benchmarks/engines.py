@@ -35,7 +35,7 @@ def main() -> None:
 
     import kb
     import recognize
-    from cli.common.engines import LOADERS
+    from cli.common.wiring import LOADERS
     from data.engines.ray_engine import RayEngine
     from data.images.find import find_images
     from kb.shipped import unpack_shipped

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from pathlib import Path
 
-from data.process_memory import return_freed_memory
+from data.batches import return_freed_memory
 
 
 def anonymous_mib() -> float | None:

@@ -25,7 +25,7 @@ from cli.common.settings import resolve
 from data.codec import dumps
 from data.files import sha256_hex
 from data.metrics.lists import average_precision, ndcg, settled
-from data.metrics.significance import paired_test
+from data.metrics.ranked import paired_test
 from data.records import Job, JobImage, RankedImage
 from data.starter.knowledge import Fact, read_species
 from recognize import load_encoders

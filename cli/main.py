@@ -211,7 +211,7 @@ def _set_language(ctx: click.Context, _parameter: click.Parameter, value: str | 
 
 def _show_version(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:
     if value:
-        from data.version import fieldmark_version
+        from fieldmark import fieldmark_version
 
         click.echo(f"kb, fieldmark {fieldmark_version(otherwise='(not installed)')}")
         ctx.exit()

@@ -11,9 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
-from data.closing import Closing
-from data.files import sha256_hex
-from data.sqlite import closed_on_error, is_of_disk, storage_errors, use_write_ahead_log
+from data.files import Closing, closed_on_error, is_of_disk, sha256_hex, storage_errors, use_write_ahead_log
 
 ResultT = TypeVar("ResultT")
 _log = logging.getLogger(__name__)

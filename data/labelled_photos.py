@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 from data.errors import BadInput
 from data.files import read_lines
-from data.images.find import SUFFIXES
+from data.images import SUFFIXES
 
 Split = Literal["train", "test"]
 LABEL_COLUMNS: Final = ("label", "scientific_name", "common_name")

@@ -16,9 +16,8 @@ from threading import Lock
 import numpy as np
 
 from data.arrays import FloatArray, IntArray
-from data.checksums import file_checksum
 from data.contracts import VectorTable
-from data.files import sha256_hex, write_atomic
+from data.files import file_checksum, sha256_hex, write_atomic
 
 MANIFEST = "manifest.json"
 

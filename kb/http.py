@@ -26,7 +26,7 @@ from data.errors import (
     SourceUnavailable,
     TooLarge,
 )
-from data.version import fieldmark_version
+from fieldmark import fieldmark_version
 from kb.addresses import host_of, parse_retry_after, split_address
 
 MAX_REDIRECTS = 5

@@ -119,7 +119,7 @@ def _run_options(settings: Settings, own_home: Path | None, *, with_models: bool
     """Return the options that every command gets from this one, and a hash of each setting that reaches it."""
     import kb
     from cli.common.settings import read_values
-    from data.version import fieldmark_version
+    from fieldmark import fieldmark_version
     from papers.runner import RunOptions
 
     given = options.invocation()

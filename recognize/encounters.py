@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from data.arrays import FloatArray
 from data.contracts import Encoders
 from data.engines.contract import LOCAL, Engine
-from data.images.moment import Moment, read_moment
+from data.images.header import Moment, read_moment
 from data.records import EncounterPhoto
 from recognize.photos import NO_PIXELS, Batch, Decoded, EncodePhotos, ImageSource, check_several
 from recognize.scoring.knowledge import Queries

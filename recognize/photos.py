@@ -15,8 +15,7 @@ from PIL import Image
 
 from data.arrays import FloatArray
 from data.contracts import Encoders
-from data.engines.contract import Loaders, Recipe
-from data.engines.packing import pack, path_on_node, shipped_path, unpack
+from data.engines.contract import Loaders, Recipe, pack, path_on_node, shipped_path, unpack
 from data.errors import BadImage, MissingRequirement, UsageError
 from data.images.decode import ENCODER_SIDE, Photo, read_photo, to_rgb
 from data.images.views import Views, boxes_of, encode_views, scaled, views_of

@@ -104,7 +104,7 @@ class Recognizer:
 
     Example:
         >>> import kb, recognize
-        >>> from data.starter.drawings import drawings_of
+        >>> from data.starter.knowledge import drawings_of
         >>> from kb.sources.starter import StarterSource
         >>> source, encoders = StarterSource(with_vectors=False), recognize.load_encoders("starter")
         >>> _ = kb.build("birds.kb", source.drawn_taxa()[:2], source, encoders)

@@ -24,7 +24,9 @@ from data.contracts import ImageEncoder
 from data.engines.contract import LOCAL, Engine
 from data.errors import BadImage, BadInput, KnowledgeBaseLocked, NothingReadable, StoreError
 from data.files import file_state, remove_parts, replacing, sha256_hex, user_folder, write_atomic, writer_lock
-from data.images.find import SUFFIXES, unsupported_text, walk_files
+from data.images import SUFFIXES
+from data.images.find import walk_files
+from data.images.header import unsupported_text
 from data.words import plural
 from rerank.jobs import id_of_path, path_of_id
 from rerank.photo_vectors import READING, EncodeWhole

@@ -14,8 +14,7 @@ from PIL.Image import Image
 from data.arrays import FloatArray
 from data.batches import grouped
 from data.contracts import ImageEncoder
-from data.engines.contract import Loaders, Recipe
-from data.engines.packing import pack, path_on_node, shipped_path, unpack
+from data.engines.contract import Loaders, Recipe, pack, path_on_node, shipped_path, unpack
 from data.errors import BadImage, SpaceMismatch
 from data.files import file_state
 from data.images.decode import ENCODER_SIDE, read_image

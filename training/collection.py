@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from data.arrays import IntArray
+from data.codec import load_json
 from data.errors import BadInput
 from data.files import read_lines
-from data.foreign_json import load_json
 
 MAX_ANCHORS = 3
 ANCHOR_SOURCES = ("wikipedia_lead_na", "danish_birds", "euro30_cc")

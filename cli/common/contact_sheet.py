@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from data.errors import BadImage
-from data.images.jpeg import jpeg_of
+from data.images.views import jpeg_of
 
 SIDE_PX: Final = 320
 _POLICY: Final = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.common import output
-from cli.common.engines import open_engine
 from cli.common.progress import named_calls
 from cli.common.settings import Settings
+from cli.common.wiring import open_engine
 from data.words import plural
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def report_skipped(suffixes: Iterable[str], *, quiet: bool) -> None:
     """Write the number of skipped files of each kind as a note, and warn of RAW photos and videos."""
-    from data.images.find import KINDS
+    from data.images.header import KINDS
 
     counts = Counter(suffixes)
     if counts and not quiet:

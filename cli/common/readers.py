@@ -65,7 +65,7 @@ def open_reader(
         MissingRequirement: if there is no such endpoint, no key for it, or no such text in the knowledge base.
         UsageError: if the cost is limited and the price is unknown.
     """
-    from data.images.jpeg import jpeg_of
+    from data.images.views import jpeg_of
     from data.prompts import Prompts
     from kb.endpoints.budget import Budget
     from recognize.reader.reader import PLACEHOLDERS, Reader, read_over

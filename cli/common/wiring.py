@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from cli.common import options
 from cli.common.output import log_to_stderr, note, warn
@@ -22,6 +22,7 @@ from recognize.settings import MIN_CONFIDENCE, UNKNOWN_PRIOR
 
 if TYPE_CHECKING:
     from data.contracts import Checklist, Encoders, SpeciesScorer, TextImageEncoder
+    from data.engines.contract import Engine
     from kb.checklist.reconcile import Reconciled
     from kb.endpoints.budget import Budget
     from kb.endpoints.chat import Connection
@@ -31,6 +32,11 @@ if TYPE_CHECKING:
     from kb.store.knowledge_base import KnowledgeBase
     from recognize import Recognizer
 
+LOADERS: Final = {
+    "encoders": "recognize.encoders.profiles:load_encoders",
+    "text_image_encoder": "recognize.encoders.profiles:load_text_image_encoder",
+}
+"""Kind of models -> their loader on a node of a cluster."""
 IS_WANTED = {"always": True, "if-needed": None, "never": False}
 """Mode of a source of context -> whether it is required, used where it is set, or left out."""
 
@@ -52,6 +58,20 @@ def load_encoders(profile: str | None) -> Encoders:
     import recognize
 
     return recognize.load_encoders(profile or "starter")
+
+
+@contextmanager
+def open_engine(settings: Settings) -> Iterator[Engine]:
+    """Open the engine of the settings; a cluster is connected when there is work for it, and left at the end."""
+    if settings.engine == "local":
+        from data.engines.contract import LOCAL
+
+        yield LOCAL
+        return
+    from data.engines.ray_engine import RayEngine
+
+    with closing(RayEngine(settings.ray_address, results=settings.home / "shards", loaders=LOADERS)) as engine:
+        yield engine
 
 
 def profile_of(settings: Settings) -> str | None:

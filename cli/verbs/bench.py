@@ -48,7 +48,7 @@ def measure_steps(store: KnowledgeBase, encoders: Encoders, runs: int) -> dict[s
     """Return step -> median and slowest seconds, after a run that does not count."""
     import kb
     import recognize
-    from data.starter.drawings import drawings_of
+    from data.starter.knowledge import drawings_of
 
     found = {"open": _times(lambda: _open(store.path), runs)}
     if len(store.taxon_ids):

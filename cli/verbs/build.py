@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cli.common import exit_codes, options, output, reports
-from cli.common.engines import open_engine
 from cli.common.language_models import estimate_fields, open_distiller, usage_fields
 from cli.common.progress import Meter, named_calls
 from cli.common.settings import Settings
-from cli.common.wiring import load_encoders
+from cli.common.wiring import load_encoders, open_engine
 from cli.verbs.build_selection import BuildArguments, kept_look_ups, select
 from data.errors import CostStop, SourceUnavailable
 from data.records import STAGES

@@ -11,7 +11,6 @@ import click
 from cli.common import exit_codes, options, output, reports, wiring
 from cli.common.progress import named_calls
 from data.errors import BadInput
-from data.labelled_photos import read_class_folders
 from data.words import plural
 from recognize.settings import PHOTO_PRESETS, UNKNOWN_PRIOR
 
@@ -82,6 +81,7 @@ def read_labelled(path: Path, taxa: Sequence[Taxon], checklist: Checklist) -> tu
         BadInput: if it is neither a folder of class folders nor a table with columns of paths and names, or names no
             species of the knowledge base.
     """
+    from data.labelled_photos import read_class_folders
     from kb.checklist.species_lists import match_names
 
     is_table = not path.is_dir()

@@ -206,7 +206,7 @@ def ask_with_drawings(store: KnowledgeBase, encoders: Encoders, drawings: Mappin
 
 def write_drawings(folder: Path) -> dict[Path, str]:
     """Write the drawings that are not reference photos into a folder; return file -> species."""
-    from data.starter.drawings import read_drawings
+    from data.starter.knowledge import read_drawings
 
     folder.mkdir(parents=True, exist_ok=True)
     drawings = {folder / f"{each.plate}.png": each for each in read_drawings() if each.purpose == "query"}

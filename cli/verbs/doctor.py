@@ -64,7 +64,7 @@ def doctor(ctx: click.Context, subject: str, clear_cache: bool, form: str) -> No
 
 def _installation(settings: Settings) -> dict[str, str]:
     """Return the installation and the general settings, without secrets."""
-    from data.version import fieldmark_version
+    from fieldmark import fieldmark_version
 
     has_models = all(find_spec(name) is not None for name in ("torch", "open_clip", "sentence_transformers"))
     return {

@@ -15,9 +15,9 @@ import click
 from click.core import ParameterSource
 
 from cli.common import exit_codes, options, output, readers, wiring
-from cli.common.engines import open_engine
 from cli.common.progress import counted
 from cli.common.reports import note_group_once
+from cli.common.wiring import open_engine
 from cli.verbs import identify_notes as notes
 from cli.verbs import identify_rows as rows
 from cli.verbs.identify_files import (

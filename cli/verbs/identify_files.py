@@ -256,7 +256,7 @@ def _by_column(values: Mapping[str, str], column: str) -> tuple[list[Encounter],
 
 def _by_burst(photos: Iterable[str], seconds: float) -> tuple[list[Encounter], int, str]:
     """Return the same for bursts and times."""
-    from data.images.moment import read_moment
+    from data.images.header import read_moment
     from recognize.encounters import bursts
 
     moments = {photo: read_moment(photo) for photo in photos}

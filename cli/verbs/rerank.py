@@ -14,8 +14,8 @@ from cli.common.photo_folders import open_photos
 from cli.common.progress import counted_calls
 from cli.common.rerank_resources import open_resources
 from cli.common.settings import Settings
+from data.batches import paused_collector
 from data.errors import UsageError
-from data.process_memory import paused_collector
 from data.words import plural
 from kb.lookup.context_settings import ContextSettings
 from rerank.methods import DEFAULT_METHOD, METHODS

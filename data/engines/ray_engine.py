@@ -8,19 +8,134 @@ ledger and its Chroma have one writer. The only module that imports ray.
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import socket
-from collections.abc import Iterable, Iterator, Mapping
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
 import fieldmark
-from data.engines.contract import ItemsToError, ItemT, ResultT, ShardTask
-from data.engines.ray_worker import Worker
-from data.engines.shards import ResultFiles, shards_of
-from data.errors import MissingDependency, MissingRequirement, SourceUnavailable
-from data.version import fieldmark_version
+from data.engines.contract import ItemsToError, ItemT, Recipe, ResultT, ShardTask
+from data.errors import FieldmarkError, MissingDependency, MissingRequirement, SourceUnavailable
+from data.files import sha256_hex, write_atomic
+from fieldmark import fieldmark_version
+
+KEPT_DAYS: Final = 14  # of runs that were interrupted and never resumed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shard:
+    """Some items of a task."""
+
+    number: int
+    id: str
+    """Hash of the shipped items."""
+    shipped: tuple[Any, ...]
+
+
+def shards_of(task: ShardTask[ItemT, ResultT], items: Iterable[ItemT]) -> Iterator[Shard]:
+    """Yield the items in shards of about `task.shard_size`, at most twice as many.
+
+    An item ends its shard by its own hash, so a list without its first part has the same shards from the next cut on.
+    """
+    number, shipped, texts = 0, list[Any](), list[str]()
+    for item in items:
+        shipped.append(task.ship(item))
+        texts.append(json.dumps(shipped[-1], sort_keys=True))
+        is_cut = int(sha256_hex(texts[-1])[:12], 16) % task.shard_size == 0
+        if is_cut or len(shipped) >= 2 * task.shard_size:
+            yield Shard(number=number, id=sha256_hex("\n".join(texts)), shipped=tuple(shipped))
+            number, shipped, texts = number + 1, [], []
+    if shipped:
+        yield Shard(number=number, id=sha256_hex("\n".join(texts)), shipped=tuple(shipped))
+
+
+class ResultFiles:
+    """Results of one recipe, a file a shard, until the run has taken them in.
+
+    A file ends with its checksum: one that is damaged counts as missing. Runs of one recipe may share a folder at the
+    same time: each removes the files that it has taken in, and the folder stays.
+    """
+
+    def __init__(self, root: Path, recipe: Recipe) -> None:
+        # Paths in shards may be relative.
+        text = json.dumps([fieldmark_version(), str(Path.cwd()), asdict(recipe)], sort_keys=True)
+        self._root, self._recipe = root, sha256_hex(text)[:24]
+        self._taken: set[Path] = set()
+        for path in root.glob("*"):
+            with suppress(OSError):  # another run may remove it meanwhile
+                if time.time() - path.stat().st_mtime > KEPT_DAYS * 86_400:
+                    path.unlink()
+
+    def read(self, shard_id: str) -> bytes | None:
+        """Return the results of a shard, or None."""
+        try:
+            content = (path := self._path(shard_id)).read_bytes()
+        except OSError:
+            return None
+        packed, digest = content[:-64], content[-64:]
+        if sha256_hex(packed).encode() != digest:
+            return None
+        self._taken.add(path)
+        return packed
+
+    def write(self, shard_id: str, packed: bytes) -> None:
+        """Store the results of a shard in one step."""
+        write_atomic(path := self._path(shard_id), packed + sha256_hex(packed).encode(), is_durable=False)
+        self._taken.add(path)
+
+    def remove(self) -> None:
+        """Delete the files that were read or written here: the run has taken them in."""
+        for path in self._taken:
+            path.unlink(missing_ok=True)
+
+    def _path(self, shard_id: str) -> Path:
+        return self._root / f"{self._recipe}-{shard_id}"
+
+
+class Worker:
+    """Runs shards of any task in this process."""
+
+    def __init__(self, loaders: Mapping[str, str], *, folder: str = ".") -> None:
+        """Keep the loaders: kind of models -> `module:function`, and work in the folder of relative paths."""
+        if Path(folder).is_dir():
+            os.chdir(folder)
+        self._loaders = {kind: cache(named(loader)) for kind, loader in loaders.items()}
+        self._tasks: dict[str, ShardTask[Any, Any]] = {}
+
+    def hello(self) -> tuple[str, str]:
+        """Return the name of this machine and its version of Fieldmark."""
+        return socket.gethostname(), fieldmark_version()
+
+    def run(self, recipe: Recipe, shard: Shard) -> tuple[Shard, bytes | Exception, bool]:
+        """Return a shard, its packed results or error, and whether a run that resumes may take them."""
+        try:
+            key = json.dumps(asdict(recipe), sort_keys=True)
+            if key not in self._tasks:
+                self._tasks[key] = named(recipe.make)(self._loaders, **recipe.arguments)
+            task = self._tasks[key]
+            results = list(task.stream([task.receive(each) for each in shard.shipped]))
+            return shard, task.pack(results), task.is_final(results)
+        except Exception as error:
+            if not isinstance(error, FieldmarkError):
+                error.add_note(f"On node {socket.gethostname()}:\n{traceback.format_exc()}")
+            return shard, error, False
+
+
+def named(name: str) -> Callable[..., Any]:
+    """Return the function or class `module:name`."""
+    module, _, attribute = name.partition(":")
+    found: Callable[..., Any] = getattr(import_module(module), attribute)
+    return found
+
 
 N_GIVEN: Final = 2
 """Shards that a worker has at a time: one under way, and one so that it need not wait for this process."""

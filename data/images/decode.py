@@ -1,37 +1,108 @@
-"""Image files: checked before they are decoded, upright, always 8-bit RGB; all faults raise `BadImage`."""
+"""Image files: checked before they are decoded, upright, always 8-bit RGB; all faults raise `BadImage`.
+
+The memory that decoding takes is known from the header, and one budget for all threads bounds it.
+"""
 
 from __future__ import annotations
 
-import ctypes
 import io
 import re
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from math import ceil, sqrt
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
-from typing import BinaryIO, Final
+from typing import Final
 
 import numpy as np
 from PIL import Image
 
 from data.errors import BadImage
-from data.images.exif import quiet, read_exif
-from data.images.find import is_web_address, unsupported_text
-from data.images.memory import check_shape, room_to_decode
+from data.images.header import EXPECTED, open_picture, read_exif, unsupported_text
+
+MAX_DECODED_BYTES: Final = 384 * 2**20
+"""For one image: 100 megapixels of RGB, or a JPEG of any allowed size that is shrunk while it is decoded."""
+MAX_SCANS: Final = 100
+"""Of a progressive JPEG, which usually has 10; each scan passes over all pixels."""
+MAX_RATIO: Final = 200
+"""Longer to shorter side; a panorama has 10."""
+
+_ONE_BYTE: Final = ("1", "L", "P")
+_BUFFERS: Final = {"TIFF": 1.5, "HEIF": 2, "AVIF": 3, "WEBP": 4}
+"""Memory as a multiple of the pixels, measured: these decoders have buffers of their own."""
+_START_OF_SCAN: Final = b"\xff\xda"
 
 
-@cache
-def silence_libtiff() -> None:
-    """Keep the library from printing to stderr, where it can be reached."""
-    from PIL import _imaging
+class _Room:
+    """Bytes that all threads together may take for decoding."""
 
-    with suppress(OSError, AttributeError):  # linked into Pillow, without names
-        library = ctypes.CDLL(_imaging.__file__)
-        library.TIFFSetErrorHandler.restype = ctypes.c_void_p
-        library.TIFFSetErrorHandler(None)
+    def __init__(self, size: int) -> None:
+        self._free = size
+        self._changed = threading.Condition()
+
+    @contextmanager
+    def take(self, n: int) -> Iterator[None]:
+        """Wait until `n` bytes are free, and hold them for the block."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._free >= n)
+            self._free -= n
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._free += n
+                self._changed.notify_all()
+
+
+_ROOM: Final = _Room(2 * MAX_DECODED_BYTES)
+
+
+def check_shape(width: int, height: int, name: str) -> None:
+    """Raise `BadImage` for an image without pixels, or so narrow that it is no photo and cannot be shrunk."""
+    if width < 1 or height < 1:
+        raise BadImage(f"{name} has no pixels")
+    if max(width, height) > MAX_RATIO * min(width, height) and width * height > 2**20:
+        raise BadImage(f"{name} has {width} x {height} pixels; the longer side may be {MAX_RATIO} times the shorter")
+
+
+@contextmanager
+def room_to_decode(image: Image.Image, content: bytes, name: str, *, full_size: tuple[int, int]) -> Iterator[None]:
+    """Hold the memory that an opened image takes while it is decoded and converted; wait for other threads.
+
+    `full_size` is its size before `draft`.
+
+    Raises:
+        BadImage: if it would take more than `MAX_DECODED_BYTES`, or too long.
+    """
+    if image.format in ("JPEG", "MPO") and (n := content.count(_START_OF_SCAN)) > MAX_SCANS:
+        raise BadImage(f"{name} is a JPEG of {n:,} scans; the limit is {MAX_SCANS}")
+    needed = decoded_bytes(image, full_size)
+    if needed > MAX_DECODED_BYTES:
+        raise BadImage(
+            f"{name} would take {needed >> 20:,} MiB of memory; the limit is {MAX_DECODED_BYTES >> 20} MiB. "
+            "Save it as a smaller picture or as a plain JPEG"
+        )
+    with _ROOM.take(needed):
+        yield
+
+
+def decoded_bytes(image: Image.Image, full_size: tuple[int, int]) -> int:
+    """Return the bytes that Pillow takes to decode an opened image."""
+    mode = image.mode
+    per_pixel = 1 if mode in _ONE_BYTE else 2 if mode.startswith("I;16") else 4  # RGB too has four
+    pixels = int(image.width * image.height * per_pixel * _BUFFERS.get(image.format or "", 1))
+    return pixels + _coefficients(image, full_size)
+
+
+def _coefficients(image: Image.Image, full_size: tuple[int, int]) -> int:
+    """Return the bytes of the coefficients of a progressive JPEG, all of which are held, whatever its final size."""
+    if "progressive" not in image.info:
+        return 0
+    layers = getattr(image, "layer", None) or [(0, 1, 1)] * 3
+    most = max(layer[1] for layer in layers) * max(layer[2] for layer in layers)
+    return int(2 * full_size[0] * full_size[1] * sum(layer[1] * layer[2] for layer in layers) / most)
 
 
 ENCODER_SIDE: Final = 512  # least pixels of the shorter side of photos and reference photos, whole or before a crop
@@ -39,23 +110,6 @@ MAX_BYTES: Final = 100 * 2**20
 MAX_PIXELS: Final = 200_000_000  # the largest phone cameras
 MAX_KEPT_PIXELS: Final = 8_000_000
 """Of an image that is shrunk: dozens wait for an encoder at once."""
-FORMATS: Final = ("JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP", "MPO", "HEIF", "AVIF")
-EXPECTED: Final = "expected a JPEG, PNG, WebP, GIF, TIFF, BMP, HEIC or AVIF image"
-
-_HEIF_BRANDS: Final = frozenset((b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1"))
-# Files given by mistake, by their first bytes.
-_OTHERS: Final[tuple[tuple[bytes, str], ...]] = (
-    (b"%PDF", "a PDF document"),
-    (b"<!doctype html", "an HTML page"),
-    (b"<html", "an HTML page"),
-    (b"<svg", "an SVG drawing"),
-    (b"<?xml", "an XML document (SVG?)"),
-    (b"PK\x03\x04", "a ZIP archive"),
-    (b"8BPS", "a Photoshop document"),
-    (b"RIFF", "a sound or video file"),
-    (b"ID3", "a sound file"),
-    (b"\x00\x00\x00\x0cjP  ", "a JPEG 2000 image"),
-)
 _ORIENTATIONS: Final = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,
     3: Image.Transpose.ROTATE_180,
@@ -128,20 +182,6 @@ def read_photo(
     return Photo(image=image, place=place, date=date, scale=max(width, height) / max(image.size))
 
 
-def media_type_of(content: bytes) -> str | None:
-    """Return the media type of an image by its first bytes (a TIFF thumbnail is a JPEG), or None."""
-    for start, kind in (
-        (b"\xff\xd8\xff", "jpeg"),
-        (b"\x89PNG", "png"),
-        (b"GIF8", "gif"),
-        (b"II*\x00", "tiff"),
-        (b"MM\x00*", "tiff"),
-    ):
-        if content.startswith(start):
-            return f"image/{kind}"
-    return "image/webp" if content[:4] == b"RIFF" and content[8:12] == b"WEBP" else None
-
-
 def to_rgb(image: Image.Image) -> Image.Image:
     """Return an image of any mode as 8-bit RGB, transparency on white; an RGB image is returned unchanged.
 
@@ -150,6 +190,11 @@ def to_rgb(image: Image.Image) -> Image.Image:
     """
     with _as_bad_image("the image"):
         return small_rgb(image)
+
+
+def is_web_address(name: str) -> bool:
+    """Return whether a name is a web address rather than a path, also with one slash, as `Path` writes it."""
+    return re.match(r"(https?|ftp):/", name, re.IGNORECASE) is not None
 
 
 def _factor(size: tuple[int, int], min_side: int) -> int:
@@ -187,45 +232,6 @@ def _read_bytes(source: Path | str | bytes, max_bytes: int) -> tuple[bytes, str]
     if len(content) > max_bytes:
         raise BadImage(f"{name} is larger than {max_bytes:,} bytes")
     return content, name
-
-
-def open_picture(file: BinaryIO, name: str) -> Image.Image:
-    """Return the image in a file with its header read, only through the plug-ins of the supported formats.
-
-    `Image.open` would warn or fail at a pixel limit that is global to the process.
-
-    Raises:
-        BadImage: if no plug-in accepts it; decoders raise other errors for damaged headers.
-    """
-    head = file.read(512)
-    prefix = head[:16]
-    if prefix[4:8] == b"ftyp" and prefix[8:12] in _HEIF_BRANDS:
-        _register_heif()
-    Image.init()
-    for kind in FORMATS:
-        factory, accept = Image.OPEN.get(kind, (None, None))
-        if factory is None:
-            continue
-        with quiet():
-            accepted = accept(prefix) if accept is not None else True
-            # A plug-in may return its reason for rejecting the file.
-            if accepted and not isinstance(accepted, str):
-                if kind == "TIFF":
-                    silence_libtiff()
-                file.seek(0)
-                return factory(file, "")
-    start = head.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
-    for magic, what in _OTHERS:
-        if start.startswith(magic.lower()):
-            raise BadImage(f"{name} is {what}, {EXPECTED}")
-    raise BadImage(f"{name} is not an image, {EXPECTED}")
-
-
-def _register_heif() -> None:
-    from pillow_heif import register_heif_opener  # 50 ms and a C library: only when such a file comes
-
-    if "HEIF" not in Image.OPEN:
-        register_heif_opener()
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Image files in paths, folders and patterns, and camera files that are not read, by extension."""
+"""Image files in paths, folders and patterns."""
 
 from __future__ import annotations
 
@@ -6,40 +6,8 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Final
 
-RAW: Final = frozenset(
-    (
-        ".3fr", ".arw", ".cr2", ".cr3", ".crw", ".dcr", ".dng", ".erf", ".fff", ".iiq", ".kdc", ".mef", ".mos", ".mrw",
-        ".nef", ".nrw", ".orf", ".pef", ".raf", ".raw", ".rw2", ".rwl", ".sr2", ".srf", ".srw", ".x3f",
-    )
-)  # fmt: skip
-VIDEO: Final = frozenset(
-    (".3gp", ".avi", ".flv", ".m2ts", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".mts", ".webm", ".wmv")
-)
-KINDS: Final = (
-    ("RAW photo", RAW, "export JPEGs"),
-    ("video", VIDEO, "save stills as JPEG"),
-)
-"""Kind of file, its extensions in lower case, remedy."""
-
-
-def unsupported_text(suffix: str) -> str:
-    """Return the kind of an unsupported file and the remedy; empty for any other extension."""
-    for kind, suffixes, remedy in KINDS:
-        if suffix.lower() in suffixes:
-            return f"a {kind}, which is not supported: {remedy}"
-    return ""
-
-
-SUFFIXES: Final = frozenset(
-    (".jpg", ".jpeg", ".jpe", ".png", ".webp", ".gif", ".tif", ".tiff", ".bmp", ".heic", ".heif", ".hif", ".avif")
-)
-
-
-def is_web_address(name: str) -> bool:
-    """Return whether a name is a web address rather than a path, also with one slash, as `Path` writes it."""
-    return re.match(r"(https?|ftp):/", name, re.IGNORECASE) is not None
+from data.images import SUFFIXES
 
 
 def find_images(paths: Iterable[str | Path], *, skipped: set[Path] | None = None) -> list[Path]:

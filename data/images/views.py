@@ -1,22 +1,25 @@
-"""Views of the birds in a photo, and one vector for each bird from its views.
+"""Pictures for models: the views of the birds in a photo for encoders, and JPEGs for chat models.
 
 A bird has two views: the photo and the crop to its box. A bird that is small or has others beside it has a region
-around its box in place of the photo. Photos and reference photos are encoded by the same rule.
+around its box in place of the photo. Photos and reference photos are encoded by the same rule. Judges of re-ranking and
+the reader of recognition send the same JPEGs: small enough, upright, without camera metadata.
 """
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import numpy as np
+from PIL import Image
 
 from data.arrays import FloatArray, as_unit_rows
 from data.contracts import Detector, ImageEncoder
+from data.images import MAX_SIDE
+from data.images.decode import MAX_BYTES, read_image
 from data.records import Box, Detection
-
-if TYPE_CHECKING:
-    from PIL.Image import Image
 
 MARGIN: Final = 0.1
 """Added to each side of a box for the crop, as a share of the box."""
@@ -28,7 +31,7 @@ SMALL: Final = 0.4
 CLEAR: Final = 0.5
 """Lowest score of the second and further birds of a photo."""
 
-Views = tuple["Image", ...]
+Views = tuple[Image.Image, ...]
 """Pictures of one bird."""
 
 
@@ -43,7 +46,7 @@ def boxes_of(detections: Sequence[Detection]) -> list[Box]:
     return [bird.box for number, bird in enumerate(birds) if not number or bird.score >= CLEAR]
 
 
-def views_of(picture: Image, boxes: Sequence[Box]) -> list[Views]:
+def views_of(picture: Image.Image, boxes: Sequence[Box]) -> list[Views]:
     """Return the views of each bird of a photo, in the order of its boxes; without boxes the photo alone, once."""
     if not boxes:
         return [(picture,)]
@@ -54,17 +57,17 @@ def views_of(picture: Image, boxes: Sequence[Box]) -> list[Views]:
     ]  # fmt: skip
 
 
-def views_of_anchor(picture: Image, detector: Detector | None) -> Views:
+def views_of_anchor(picture: Image.Image, detector: Detector | None) -> Views:
     """Return the views of the best bird of a reference photo, or the photo alone."""
     return views_of(picture, [] if detector is None else boxes_of(detector.detect([picture])[0]))[0]
 
 
-def is_small(box: Box, picture: Image) -> bool:
+def is_small(box: Box, picture: Image.Image) -> bool:
     """Return whether a box is small in its picture."""
     return max((box.right - box.left) / picture.width, (box.bottom - box.top) / picture.height) < SMALL
 
 
-def crop_to(picture: Image, box: Box, margin: float) -> Image:
+def crop_to(picture: Image.Image, box: Box, margin: float) -> Image.Image:
     """Return the part of a picture in a box, larger on each side by a share of the box, within the picture."""
     across, down = margin * (box.right - box.left), margin * (box.bottom - box.top)
     left, top = max(0, round(box.left - across)), max(0, round(box.top - down))
@@ -86,3 +89,70 @@ def encode_views(encoder: ImageEncoder, birds: Sequence[Views]) -> FloatArray:
         return vectors
     starts = np.cumsum([0, *(len(views) for views in birds[:-1])])
     return as_unit_rows(np.add.reduceat(as_unit_rows(vectors).astype(np.float64), starts, axis=0))
+
+
+MAX_SENT_BYTES: Final = 600_000
+QUALITY: Final = 88
+# All APPn segments except APP0 (JFIF), APP2 (colour profile) and APP14 (Adobe's colours), and comments.
+_DROPPED: Final = frozenset((0xE1, *range(0xE3, 0xEE), 0xEF, 0xFE))
+_START_OF_SCAN: Final = 0xDA
+_ORIENTATION: Final = 0x0112
+
+
+def jpeg_of(path: Path, box: Box | None = None, *, max_side: int = MAX_SIDE) -> bytes:
+    """Return a photo as a JPEG file of at most `max_side` pixels, upright, without place, date and comments.
+
+    A JPEG that is already small and upright keeps its pixels: decoding and encoding a photo again takes longer than all
+    other work for a question. With a box, in pixels of the upright file, it is the crop to this bird.
+
+    Raises:
+        BadImage: if it cannot be read.
+    """
+    content = _small_jpeg(path, max_side) if box is None else None
+    if content is not None:
+        return content
+    picture = read_image(path, min_side=max_side) if box is None else crop_to(read_image(path), box, MARGIN)
+    picture.thumbnail((max_side, max_side), Image.Resampling.LANCZOS)
+    out = io.BytesIO()
+    picture.save(out, "JPEG", quality=QUALITY)
+    return out.getvalue()
+
+
+def _small_jpeg(path: Path, max_side: int) -> bytes | None:
+    """Return the bytes of a small, upright RGB JPEG without its metadata; None for any other file."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_SENT_BYTES + 1)
+    except (OSError, ValueError):
+        return None  # `read_image` reports the error
+    if not content.startswith(b"\xff\xd8\xff") or len(content) > min(MAX_SENT_BYTES, MAX_BYTES):
+        return None
+    read_image(content, min_side=64)  # raises for an incomplete one; fast at an eighth of the size
+    try:
+        with Image.open(io.BytesIO(content)) as opened:
+            is_upright = opened.getexif().get(_ORIENTATION, 1) == 1
+            if not is_upright or opened.mode != "RGB" or max(opened.size) > max_side or opened.format != "JPEG":
+                return None
+    except Exception:  # a broken tag: `read_image` ignores it
+        return None
+    return _without_metadata(content)
+
+
+def _without_metadata(content: bytes) -> bytes | None:
+    kept = [content[:2]]
+    at = 2
+    while at + 4 <= len(content):
+        if content[at] != 0xFF:
+            return None
+        kind = content[at + 1]
+        if kind == 0xFF:  # padding
+            at += 1
+            continue
+        if kind == _START_OF_SCAN:
+            kept.append(content[at:])
+            return b"".join(kept)
+        end = at + 2 + int.from_bytes(content[at + 2 : at + 4], "big")
+        if kind not in _DROPPED:
+            kept.append(content[at:end])
+        at = end
+    return None

@@ -5,7 +5,7 @@ field names are the words on the wire.
 """
 # ruff: noqa: I001  # one import a module
 
-from data.records.articles import (
+from data.records.knowledge import (
     Article as Article,
     FetchedPage as FetchedPage,
     Figure as Figure,
@@ -31,7 +31,7 @@ from data.records.builds import (
     Update as Update,
     Verification as Verification,
 )
-from data.records.chat import (
+from data.records.queries import (
     ChatMessage as ChatMessage,
     ChatReply as ChatReply,
     ChatRequest as ChatRequest,
@@ -75,7 +75,7 @@ from data.records.queries import (
     TaxonMatch as TaxonMatch,
     TermNote as TermNote,
 )
-from data.records.taxa import (
+from data.records.knowledge import (
     HIGHER_RANKS as HIGHER_RANKS,
     Rank as Rank,
     SubjectKind as SubjectKind,

@@ -10,8 +10,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
+from data.codec import parse_json
 from data.errors import BadInput
-from data.foreign_json import parse_json
 from kb.bundle import manifest as bundle
 from kb.bundle.manifest import Manifest
 from kb.bundle.read_table import read_rows

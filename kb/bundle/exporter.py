@@ -15,7 +15,7 @@ from data.contracts import Encoders
 from data.errors import BadInput, StoreError
 from data.files import write_atomic, writer_lock
 from data.records import Exported, SpeciesEntry
-from data.version import fieldmark_version
+from fieldmark import fieldmark_version
 from kb.bundle import manifest as bundle
 from kb.bundle import tables
 from kb.bundle.card import card

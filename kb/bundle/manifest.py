@@ -22,10 +22,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from data.codec import from_json
+from data.codec import from_json, parse_json
 from data.errors import BadInput, StoreError, UsageError
 from data.files import sha256_of_file
-from data.foreign_json import parse_json
 from data.records import Stage
 
 FORMAT = "fieldmark-bundle/2"

@@ -11,9 +11,8 @@ from typing import Final
 
 from data.contracts import Checklist
 from data.errors import BadInput, MissingRequirement, StoreError, UsageError, did_you_mean
-from data.files import turn
+from data.files import storage_errors, turn
 from data.records import Taxon
-from data.sqlite import storage_errors
 from kb.checklist.avilist import AVILIST_NAME, load_checklist
 from kb.checklist.stored.formats import open_checklist_file
 from kb.checklist.stored.indexing import Report, index_checklist

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Literal
 
+from data.codec import load_json
 from data.contracts import Checklist
 from data.errors import BadInput
-from data.foreign_json import load_json
 from data.records import Taxon, taxon_id
 from kb.checklist.avilist import load_checklist
 from kb.checklist.name_files import KNOWN_HEADINGS, columns_of, read_names_file, scientific_name_in, table_rows

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal
 
-from data.foreign_json import json_object
+from data.codec import json_object
 from data.lexicon.appearance import appearance
 from data.lexicon.marks import every_mark
 from data.lexicon.words import BIRDS, column, equations, group_of, variants, words_of

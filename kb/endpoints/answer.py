@@ -10,8 +10,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
+from data.codec import load_json, parse_json
 from data.errors import MalformedAnswer, Refused, ReplyLost
-from data.foreign_json import load_json, parse_json
 from data.records import ChatReply, ChatRequest, Source, TokenLogprobs, WebPassage
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.failures import shortened

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Final
 from weakref import WeakValueDictionary
 
-from data.closing import Closing
 from data.errors import (
     BadRequest,
     CutOff,
@@ -22,6 +21,7 @@ from data.errors import (
     UsageError,
 )
 from data.event_loop import in_background
+from data.files import Closing
 from data.records import ChatReply, ChatRequest
 from kb.endpoints.answer import is_complete, reply_of
 from kb.endpoints.budget import MAX_OUTPUT_TOKENS, Budget

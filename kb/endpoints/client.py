@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import httpx  # noqa: F401 - the SDK fails if another thread, such as Chroma's, is halfway through this import
 
-from data.closing import Closing
+from data.codec import parse_json
 from data.errors import ConnectionRefused, FieldmarkError, MalformedAnswer, ReplyLost, SourceError, SourceUnavailable
 from data.event_loop import wait_for
-from data.foreign_json import parse_json
+from data.files import Closing
 from kb.endpoints.answer import chat_of_events
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.failures import error_in_answer, error_of, shortened, without_key

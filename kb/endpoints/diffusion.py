@@ -11,9 +11,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-from data.closing import Closing
 from data.errors import FieldmarkError, MissingDependency, MissingRequirement, Refused
-from data.files import sha256_hex
+from data.files import Closing, sha256_hex
 from kb.endpoints.images import DrawingCache, Drawings
 
 EXTRA: Final = "draw"

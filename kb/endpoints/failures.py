@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping
 from typing import Final
 
+from data.codec import parse_json
 from data.errors import (
     BadRequest,
     FieldmarkError,
@@ -23,7 +24,6 @@ from data.errors import (
     StillLoading,
     TooFewTokens,
 )
-from data.foreign_json import parse_json
 from kb.addresses import parse_retry_after
 from kb.endpoints.endpoint import Endpoint
 

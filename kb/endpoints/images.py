@@ -14,7 +14,6 @@ from urllib.parse import urljoin, urlsplit
 from weakref import WeakValueDictionary
 
 from data.cache_file import CacheFile
-from data.closing import Closing
 from data.errors import (
     BadImage,
     BadRequest,
@@ -27,7 +26,7 @@ from data.errors import (
     UsageError,
 )
 from data.event_loop import in_background
-from data.files import ContentFolder, sha256_hex
+from data.files import Closing, ContentFolder, sha256_hex
 from kb.endpoints.budget import Budget
 from kb.endpoints.client import Client
 from kb.endpoints.endpoint import Endpoint

@@ -10,9 +10,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, Literal
 
+from data.codec import load_json
 from data.errors import CutOff, FieldmarkError, MissingRequirement, SourceError
 from data.event_loop import wait_for
-from data.foreign_json import load_json
 from data.records import ChatMessage, ChatReply, ChatRequest
 from kb.endpoints.answer import reply_of
 from kb.endpoints.chat import Connection

@@ -21,12 +21,11 @@ import data.lexicon
 from data.arrays import FloatArray
 from data.contracts import TextEncoder
 from data.errors import FieldmarkError, MissingRequirement, SpaceMismatch
-from data.files import sha256_hex, write_atomic
+from data.files import SelfClosing, sha256_hex, write_atomic
 from data.lexicon.words import WHOLE_WORD, stem, tokens
 from data.records import Source, Taxon, Term, WebAnswer
-from data.sqlite import SelfClosing
 from data.starter.knowledge import LICENCE, read_terms
-from data.version import fieldmark_version
+from fieldmark import fieldmark_version
 from kb.checklist.names import fold
 from kb.lookup.mentions import NameFinder
 from kb.shipped import learnt_terms

@@ -9,10 +9,10 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from data.codec import json_object
 from data.errors import MalformedAnswer, Refused
 from data.event_loop import wait_for
 from data.files import sha256_hex
-from data.foreign_json import json_object
 from data.lexicon.words import group_of, tokens, words_of
 from data.prompts import quoted
 from data.records import ChatMessage, ChatReply, ChatRequest, Context, Source, SpeciesEntry, Term, TermNote

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from data.codec import load_json
 from data.errors import BadInput
 from data.files import read_lines
-from data.foreign_json import load_json
 
 TEXT_COLUMNS = ("query_text", "text", "query")
 ID_COLUMNS = ("query_id", "id")

@@ -20,7 +20,7 @@ from data.engines.contract import LOCAL, Engine
 from data.errors import CostStop
 from data.files import write_atomic, writer_lock
 from data.records import STAGES, Progress, Stage, Status, Taxon, Term
-from data.version import fieldmark_version
+from fieldmark import fieldmark_version
 from kb.checklist.wiki_checklist import WithTaxoboxes
 from kb.distill.distiller_names import DistillerName
 from kb.distill.distillers import AnyDistiller, distiller_for

@@ -22,7 +22,8 @@ from pathlib import Path
 from data.contracts import Checklist
 from data.errors import BadImage, BadInput
 from data.files import sha256_hex
-from data.images.decode import media_type_of, read_image
+from data.images.decode import read_image
+from data.images.header import media_type_of
 from data.records import (
     Anchor,
     AnchorImage,

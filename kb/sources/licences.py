@@ -8,7 +8,7 @@ from typing import Literal
 
 from bs4 import BeautifulSoup, Tag
 
-from data.foreign_json import load_json
+from data.codec import load_json
 from kb.checklist.stored.usage import licence_name
 from kb.sources.plain_text import title_of
 

@@ -25,17 +25,21 @@ from data.records import (
     Taxon,
     Term,
 )
-from data.starter.drawings import drawings_of, index_digest, read_drawings
 from data.starter.knowledge import (
+    FILE,
     LICENCE,
     SPECIES_FILE,
     TERMS_FILE,
+    ShippedVectors,
     StarterSpecies,
+    drawings_of,
+    index_digest,
     read_bytes,
+    read_drawings,
     read_species,
     read_terms,
+    read_vectors,
 )
-from data.starter.vectors import FILE, ShippedVectors, read_vectors
 from kb.checklist.names import fold
 from kb.reasons import NO_PAGE
 from kb.sources.article_source import AnchorBatch, ArticleSource

@@ -13,10 +13,10 @@ from typing import Any, Self, TypeVar
 import numpy as np
 
 from data.arrays import FloatArray, products, rank_descending
-from data.closing import Closing
 from data.codec import loads
 from data.contracts import Checklist, Encoders, VectorTable
 from data.errors import SpaceMismatch, StoreError
+from data.files import Closing
 from data.images.views import views_mark
 from data.records import RangeFact, Source, SpeciesEntry, Status, Taxon, Term
 from kb.store.additions import BETWEEN_TEXTS, source_of

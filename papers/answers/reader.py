@@ -10,7 +10,7 @@ from typing import Final
 from data.contracts import ChatModel
 from data.errors import BadImage
 from data.images import MAX_SIDE
-from data.images.jpeg import jpeg_of
+from data.images.views import jpeg_of
 from data.prompts import Prompts, quoted
 from data.records import ChatMessage, ChatReply, ChatRequest
 from papers.answers.evidence import Picture

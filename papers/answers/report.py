@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from data.metrics import N_TEST_RESAMPLES
-from data.metrics.ranked import Measured, measure
-from data.metrics.significance import PairedTest, holm, paired_test
+from data.metrics.ranked import Measured, PairedTest, holm, measure, paired_test
 from rerank.reranker import total_cost
 
 FAULTS: Final[tuple[Outcome, ...]] = ("refused", "cut off", "no answer", "unreadable judgement")

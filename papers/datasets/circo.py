@@ -11,9 +11,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from data.codec import load_json
 from data.errors import BadInput
 from data.files import read_lines
-from data.foreign_json import load_json
 from data.records import Job
 from papers.datasets.benchmark import Benchmark
 from papers.datasets.cells import cell, number_or_name, text, texts

@@ -14,9 +14,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from data.codec import load_json
 from data.errors import BadInput
 from data.files import read_lines
-from data.foreign_json import load_json
 from data.metrics.lists import ndcg_visret, settled
 from data.trec import parse_run
 from papers.datasets.cells import cell, number_or_name

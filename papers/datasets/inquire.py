@@ -12,9 +12,9 @@ from math import isfinite
 from pathlib import Path
 from typing import Final
 
+from data.codec import load_json
 from data.errors import BadInput
 from data.files import read_lines, write_atomic
-from data.foreign_json import load_json
 from data.records import Job, JobImage
 from papers.datasets.inquire_labels import label_of, text_key
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from data.codec import load_json
 from data.errors import BadInput, UsageError
 from data.files import read_lines
-from data.foreign_json import load_json
 from papers.datasets.benchmark import Benchmark
 from papers.datasets.captions import read_captions
 from papers.datasets.circo import read_circo

@@ -14,9 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from data.codec import load_json
 from data.errors import BadInput
 from data.files import read_lines
-from data.foreign_json import load_json
 from data.labelled_photos import LabelledPhoto, Split, dataset_folder, read_class_folders
 from papers.datasets.class_names import species_of_class, species_of_folder
 

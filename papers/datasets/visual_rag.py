@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from data.codec import load_json
 from data.errors import BadInput
-from data.foreign_json import load_json
 from data.records import Job
 from papers.datasets.benchmark import Benchmark, VisualQuestion
 from papers.datasets.cells import cell, text, texts

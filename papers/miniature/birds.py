@@ -10,8 +10,7 @@ from pathlib import Path
 from PIL import Image
 
 from data.files import write_atomic
-from data.starter.drawings import drawings_of, read_drawings
-from data.starter.knowledge import StarterSpecies, read_species
+from data.starter.knowledge import StarterSpecies, drawings_of, read_drawings, read_species
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -109,7 +109,7 @@ def _read(
 ) -> ReaderFigures:
     from cli.common.language_models import connect_model
     from cli.common.readers import source_texts
-    from data.images.jpeg import jpeg_of
+    from data.images.views import jpeg_of
     from data.prompts import Prompts
     from kb.checklist.reconcile import reconciler_of
     from kb.endpoints.budget import Budget

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Literal
 
+from data.codec import json_object
 from data.contracts import ChatModel
-from data.foreign_json import json_object
 from data.prompts import Prompts
 from data.records import ChatMessage, ChatReply, ChatRequest, Reading
 from recognize.reader.reader import MAX_TOKENS

@@ -16,10 +16,9 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from data.codec import dumps, loads, to_json
+from data.codec import dumps, load_json, loads, to_json
 from data.errors import StoreError
 from data.files import sha256_hex
-from data.foreign_json import load_json
 from data.records import vocabulary_hash
 from recognize.answers import RANKS, JudgedRank, Lineage
 from recognize.confidence.evidence import FEATURES, N_JUDGED, Mode

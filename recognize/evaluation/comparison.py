@@ -13,8 +13,7 @@ from data.arrays import IntArray
 from data.contracts import Encoders, KnowledgeStore
 from data.errors import MissingContents, UsageError
 from data.metrics import N_RESAMPLES
-from data.metrics.ranked import Measured, measure_all
-from data.metrics.significance import PairedTest, holm, paired_test
+from data.metrics.ranked import Measured, PairedTest, holm, measure_all, paired_test
 from recognize.evaluation.encoded_photos import EncodedPhotos
 from recognize.evaluation.report import values_of
 from recognize.recognizer import PhotoRanking, name_species

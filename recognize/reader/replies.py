@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from string import ascii_uppercase
 from typing import Final, Literal
 
-from data.foreign_json import json_object
+from data.codec import json_object
 from data.records import Candidate, ChatReply
 
 NONE: Final = "none"

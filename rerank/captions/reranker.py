@@ -11,11 +11,11 @@ from typing import Final
 
 import numpy as np
 
+from data.codec import json_object
 from data.contracts import ChatModel
 from data.errors import BadImage, CutOff, FieldmarkError, MalformedAnswer, Refused, UsageError
-from data.foreign_json import json_object
 from data.images import MAX_SIDE
-from data.images.jpeg import jpeg_of
+from data.images.views import jpeg_of
 from data.records import ChatMessage, ChatRequest, Job, JobImage, QuestionAnswer, RankedImage
 from rerank.captions.texts import Captioner, PhotoText, TextScorer, bounded, min_max
 from rerank.prompting import Prompts, object_schema

@@ -18,7 +18,7 @@ from data.errors import MalformedAnswer
 from data.files import file_state, sha256_hex
 from data.images import MAX_SIDE
 from data.images.decode import ENCODER_SIDE, read_image
-from data.images.jpeg import jpeg_of
+from data.images.views import jpeg_of
 from data.records import ChatMessage, ChatRequest
 from rerank.prompting import Prompts
 

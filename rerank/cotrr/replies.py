@@ -10,8 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
+from data.codec import json_object, load_json
 from data.errors import MalformedAnswer
-from data.foreign_json import json_object, load_json
 from data.prompts import quoted
 from rerank.prompting import object_schema
 

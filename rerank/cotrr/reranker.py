@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 
 from data.contracts import ChatModel
 from data.errors import BadInput, MalformedAnswer, Refused
-from data.images.jpeg import jpeg_of
+from data.images.views import jpeg_of
 from data.records import ChatReply, ChatRequest, Job, RankedImage
 from rerank.cotrr import replies
 from rerank.cotrr.orders import fuse_ranks, input_orders, ranks_of, windows

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from data.codec import json_object
 from data.contracts import ChatModel
 from data.errors import MalformedAnswer
-from data.foreign_json import json_object
 from data.records import ChatMessage, ChatReply, ChatRequest, Context, QueryPart, Question
 from rerank.decompose.plain_questions import direct_question, plain_questions
 from rerank.prompting import Prompts, fenced_context, object_schema

@@ -11,8 +11,7 @@ from math import prod
 from data.errors import BadInput, UsageError, did_you_mean
 from data.metrics import N_TEST_RESAMPLES
 from data.metrics.lists import tie_counts
-from data.metrics.ranked import Measured, measure_all
-from data.metrics.significance import PairedTest, holm, paired_test
+from data.metrics.ranked import Measured, PairedTest, holm, measure_all, paired_test
 from data.records import Job, RankedImage
 from rerank.evaluation.measures import Figures, RankedList, figures_of
 from rerank.evaluation.request import CUTOFFS, SUBSET_CUTOFFS, TiePolicy

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from data.codec import load_json
 from data.errors import Refused
-from data.foreign_json import load_json
 from data.records import ChatReply, Judgement, Question, QuestionAnswer
 from rerank.judges.answers import YesNo
 from rerank.reranker import total_cost

@@ -18,7 +18,7 @@ from PIL import Image
 
 from data.contracts import ChatModel, SeenImage
 from data.errors import CutOff, Refused
-from data.images.jpeg import jpeg_of
+from data.images.views import jpeg_of
 from data.records import ChatMessage, ChatReply, ChatRequest, Judgement, Question, QuestionAnswer
 from rerank.judges import answers
 from rerank.judges.answers import ANSWER_TOKENS, FIRST_WORDS, TOP_LOGPROBS, YesNo

@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote
 
 from data.arrays import FloatArray
 from data.errors import BadInput, FieldmarkError, UsageError
-from data.images.find import SUFFIXES
+from data.images import SUFFIXES
 from data.records import Job
 from rerank.queries import query_of
 

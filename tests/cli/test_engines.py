@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 import recognize
-from cli.common.engines import LOADERS
+from cli.common.wiring import LOADERS
 from data.engines import ray_engine
-from data.engines.ray_worker import Worker
-from data.engines.shards import Shard
+from data.engines.ray_engine import Shard, Worker
 from data.errors import SourceUnavailable
 from kb.pipeline.stages.encode_tasks import EncodeAnchors
 from kb.store.layout import Layout

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from data.checksums import file_checksum
 from data.errors import BadInput, KnowledgeBaseLocked, MissingRequirement, StoreError
-from data.files import ContentFolder, read_lines, sha256_hex, write_atomic, writer_lock, writing
+from data.files import ContentFolder, file_checksum, read_lines, sha256_hex, write_atomic, writer_lock, writing
 
 
 def test_only_line_feeds_end_a_line_and_a_file_must_be_utf8(tmp_path: Path) -> None:

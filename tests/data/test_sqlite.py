@@ -8,7 +8,7 @@ import pytest
 import kb
 from data.cache_file import CacheFile
 from data.errors import MissingRequirement, StoreError
-from data.sqlite import storage_errors, use_write_ahead_log
+from data.files import storage_errors, use_write_ahead_log
 from kb.store.ledger import Ledger
 from tests.pages import PageSource, made_up_taxa
 from tests.small_files import files_of_at_most
@@ -54,7 +54,7 @@ def test_a_locked_database_is_waited_for(tmp_path: Path, monkeypatch: pytest.Mon
         holder.execute("CREATE TABLE t (x)")
         holder.execute("BEGIN EXCLUSIVE")
         with monkeypatch.context() as patched, pytest.raises(sqlite3.OperationalError, match="locked"):
-            patched.setattr("data.sqlite.WAIT_S", 0.1)
+            patched.setattr("data.files.WAIT_S", 0.1)
             use_write_ahead_log(other)
         timer = threading.Timer(0.2, holder.execute, ("COMMIT",))
         timer.start()

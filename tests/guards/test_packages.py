@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import fieldmark
-from data.version import fieldmark_version
+from fieldmark import fieldmark_version
 from tests.guards.sources import PACKAGES, ROOT, sources
 
 # The Python API of DESIGN section 2.

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from data.images.decode import Photo
-from data.images.moment import Moment
+from data.images.header import Moment
 from data.records import Box, Detection, EncounterPhoto
 from recognize import Recognizer, bursts
 from recognize.encounters import MOST_PHOTOS, KeptPhotos, encode_encounters

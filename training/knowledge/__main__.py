@@ -14,8 +14,7 @@ import click
 import data.starter
 import recognize
 from data.codec import dumps
-from data.starter.knowledge import SPECIES_FILE, StarterSpecies, read_species
-from data.starter.vectors import FILE
+from data.starter.knowledge import FILE, SPECIES_FILE, StarterSpecies, read_species
 from kb.checklist.avilist import load_checklist
 from training.knowledge.species import make_species, names_of
 from training.knowledge.vectors import make_vectors

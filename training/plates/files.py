@@ -9,8 +9,7 @@ from pathlib import Path
 from PIL import Image, ImageDraw, ImageFont
 
 from data.files import sha256_hex, write_atomic
-from data.starter.drawings import INDEX, Drawing
-from data.starter.knowledge import read_species
+from data.starter.knowledge import INDEX, Drawing, read_species
 from training.plates.catalogue import PLATES, Plate, plates_of
 from training.plates.drawing.palette import ink
 from training.plates.variants import Purpose, variant_for

@@ -12,8 +12,7 @@ from typing import Final, NamedTuple
 
 from data.batches import grouped
 from data.errors import BadInput
-from data.files import replacing
-from data.sqlite import storage_errors
+from data.files import replacing, storage_errors
 from kb.checklist.names import fold
 from kb.checklist.scientific_names import name_key
 from kb.checklist.stored import schema

@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from data.batches import grouped
 from data.errors import BadInput
-from data.files import replacing
-from data.sqlite import storage_errors
+from data.files import replacing, storage_errors
 from kb.checklist.names import fold
 from kb.checklist.scientific_names import LADDER, ScientificName, name_key, parse_name, without_authorship
 from kb.checklist.stored import schema

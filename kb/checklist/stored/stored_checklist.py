@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from data.errors import StoreError
+from data.files import SelfClosing, closed_on_error
 from data.records import Taxon, taxon_id
-from data.sqlite import SelfClosing, closed_on_error
 from kb.checklist.names import MIN_LIKENESS, fold, likeness
 from kb.checklist.scientific_names import is_hybrid_formula, name_key, without_authorship
 from kb.checklist.stored import schema

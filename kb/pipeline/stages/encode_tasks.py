@@ -14,8 +14,7 @@ import numpy as np
 
 from data.arrays import FloatArray, check_vectors
 from data.contracts import Encoders, ImageEncoder, TextEncoder
-from data.engines.contract import Loaders, Recipe, ShardTask
-from data.engines.packing import pack, unpack
+from data.engines.contract import Loaders, Recipe, ShardTask, pack, unpack
 from data.errors import BadImage, FieldmarkError, MissingRequirement, SpaceMismatch, StoreError
 from data.images.decode import ENCODER_SIDE, read_image
 from data.images.views import Views, encode_views, views_mark, views_of_anchor

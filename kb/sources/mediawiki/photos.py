@@ -12,7 +12,8 @@ from PIL.Image import Image
 from data.batches import grouped_by_size
 from data.errors import BadImage, MalformedAnswer, PageNotFound, SourceError, TooLarge
 from data.files import sha256_hex
-from data.images.decode import media_type_of, read_image
+from data.images.decode import read_image
+from data.images.header import media_type_of
 from data.records import Anchor, AnchorImage, Article, Failure, Figure, LeftOut
 from kb import reasons
 from kb.sources.article_source import MAX_PIXELS, SMALLEST_SIDE_PX, AnchorBatch

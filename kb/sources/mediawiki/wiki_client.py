@@ -19,6 +19,7 @@ from urllib.parse import urlencode
 import httpx
 from wikipediaapi import Wikipedia
 
+from data.codec import parse_json
 from data.errors import (
     MalformedAnswer,
     MissingRequirement,
@@ -28,7 +29,6 @@ from data.errors import (
     SourceUnavailable,
     UsageError,
 )
-from data.foreign_json import parse_json
 from kb.addresses import host_of, is_loopback, port_of, split_address
 from kb.http import (
     Refusal,

@@ -14,9 +14,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from data.arrays import FloatArray
-from data.batches import grouped, grouped_by_size
-from data.closing import Closing
-from data.process_memory import return_freed_memory
+from data.batches import grouped, grouped_by_size, return_freed_memory
+from data.files import Closing
 from kb.store.chroma.folder import ChromaFolder
 from kb.store.chroma.server import ChromaServer
 from kb.store.layout import KnowledgeBaseInfo, Layout, collection_names

@@ -18,9 +18,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from data.checksums import file_checksum
 from data.errors import MissingRequirement, StoreError
-from data.sqlite import is_panic, storage_error, storage_errors
+from data.files import file_checksum, is_panic, storage_error, storage_errors
 
 
 def client_settings() -> Any:

@@ -12,8 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from data.errors import KnowledgeBaseLocked, StoreError, UsageError
-from data.files import sha256_hex
-from data.sqlite import closed_on_error, is_of_disk, storage_error, storage_errors, transaction, use_write_ahead_log
+from data.files import (
+    closed_on_error,
+    is_of_disk,
+    sha256_hex,
+    storage_error,
+    storage_errors,
+    transaction,
+    use_write_ahead_log,
+)
 
 LEDGER_VERSION = 3
 SYNCHRONOUS = "NORMAL"  # with a write-ahead log: a power cut may cost the last transactions, but breaks nothing

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from data.engines.contract import Loaders, Recipe
-from data.engines.packing import pack, unpack
+from data.engines.contract import Loaders, Recipe, pack, unpack
 from data.errors import BadInput
 
 

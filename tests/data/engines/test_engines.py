@@ -6,11 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from data.engines.contract import LOCAL, Recipe
-from data.engines.packing import path_on_node, shipped_path
-from data.engines.ray_engine import RayEngine
-from data.engines.ray_worker import Worker
-from data.engines.shards import ResultFiles, Shard, shards_of
+from data.engines.contract import LOCAL, Recipe, path_on_node, shipped_path
+from data.engines.ray_engine import RayEngine, ResultFiles, Shard, Worker, shards_of
 from data.errors import BadInput, MissingDependency, MissingRequirement, SourceUnavailable
 from tests.data.engines.halves import Halves, numbers_and_error, worked_on
 

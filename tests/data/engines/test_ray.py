@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from data.engines.contract import LOCAL
-from data.engines.ray_engine import RayEngine
-from data.engines.shards import shards_of
+from data.engines.ray_engine import RayEngine, shards_of
 from data.errors import BadInput, SourceUnavailable
 from tests.data.engines.halves import Halves, numbers_and_error, worked_on
 from tests.servers.ray_cluster import RayCluster

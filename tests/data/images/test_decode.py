@@ -10,7 +10,7 @@ from PIL import ExifTags, Image
 
 from data.errors import BadImage
 from data.images.decode import read_image, read_photo
-from data.images.moment import Moment, read_moment
+from data.images.header import Moment, read_moment
 from tests.data.images.test_memory import png
 
 

@@ -9,8 +9,7 @@ from PIL import Image
 
 from data.arrays import FloatArray, as_unit_rows
 from data.errors import BadImage
-from data.images.jpeg import jpeg_of
-from data.images.views import MARGIN, crop_to, encode_views, views_of
+from data.images.views import MARGIN, crop_to, encode_views, jpeg_of, views_of
 from data.records import Box
 
 

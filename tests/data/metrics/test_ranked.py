@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import permutation_test
 
-from data.metrics.ranked import hit, measure, rank_of, reciprocal_rank
-from data.metrics.significance import holm, paired_test
+from data.metrics.ranked import hit, holm, measure, paired_test, rank_of, reciprocal_rank
 
 
 def test_ranks_hits_and_reciprocal_ranks() -> None:

@@ -5,7 +5,7 @@ from importlib import resources
 from PIL import Image, ImageChops, ImageStat
 
 from data.files import sha256_hex
-from data.starter.drawings import Drawing, drawings_of, index_digest, read_drawings
+from data.starter.knowledge import Drawing, drawings_of, index_digest, read_drawings
 from training.plates.files import shipped_drawings
 
 

@@ -6,8 +6,7 @@ import pytest
 
 from data.errors import StoreError
 from data.records import Term
-from data.starter.knowledge import StarterSpecies, read_species, read_terms
-from data.starter.vectors import read_vectors
+from data.starter.knowledge import StarterSpecies, read_species, read_terms, read_vectors
 from kb.lookup.mentions import group_of_noun
 
 SPECIES = read_species()

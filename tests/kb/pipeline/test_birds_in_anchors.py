@@ -12,7 +12,7 @@ from data.contracts import Encoders
 from data.images.decode import read_image
 from data.images.views import boxes_of, encode_views, views_of
 from data.records import Box, Detection, Stage
-from data.starter.drawings import drawings_of
+from data.starter.knowledge import drawings_of
 from kb import OwnPhoto
 from kb.sources.starter import StarterSource
 from tests.pages import PageSource, made_up_taxa

@@ -7,8 +7,7 @@ import pytest
 
 from data.files import sha256_hex
 from data.records import AnchorImage, Article, Failure, FetchedPage, LeftOut, PageRef, Source, Taxon
-from data.starter.knowledge import read_bytes
-from data.starter.vectors import FILE, read_vectors
+from data.starter.knowledge import FILE, read_bytes, read_vectors
 from kb.distill.extractive import ExtractiveDistiller
 from kb.distill.terms import term_from_article, term_id
 from kb.reasons import NO_PAGE

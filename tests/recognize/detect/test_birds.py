@@ -3,7 +3,7 @@ import io
 from PIL import Image
 
 from data.records import Box, Detection
-from data.starter.drawings import drawings_of
+from data.starter.knowledge import drawings_of
 from recognize.detect.birds import NanoDet, common_share, distinct, tiles_of
 
 

@@ -12,8 +12,7 @@ import recognize
 from data.codec import loads
 from data.files import sha256_hex
 from data.records import taxon_id
-from data.starter.knowledge import StarterSpecies, read_species
-from data.starter.vectors import read_vectors
+from data.starter.knowledge import StarterSpecies, read_species, read_vectors
 from recognize.starter.encoders import load_starter
 from training.collection import read_collection
 from training.knowledge.__main__ import main

@@ -8,7 +8,7 @@ from typing import Any
 
 from PIL import Image
 
-from data.starter.drawings import drawings_of
+from data.starter.knowledge import drawings_of
 
 PLACES = ((300, 200), (700, 450))
 SIDE = 130

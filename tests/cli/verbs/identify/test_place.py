@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from data.starter.drawings import drawings_of
+from data.starter.knowledge import drawings_of
 from tests.cli.verbs.conftest import build_folder, write_bird
 from tests.made_once import made_once
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from data.starter.drawings import drawings_of
+from data.starter.knowledge import drawings_of
 from tests.cli.verbs.rerank.conftest import answered, jobs_file, script
 from tests.conftest import CommandLine
 from tests.rerank.scripted import questions_reply
