@@ -22,7 +22,6 @@ from data.errors import (
     NotCached,
     Refused,
     SourceError,
-    SourceUnavailable,
     UsageError,
 )
 from data.event_loop import in_background
@@ -284,7 +283,7 @@ async def _png_of(item: Mapping[str, Any], endpoint: Endpoint) -> bytes:
 
 async def _fetched(url: str, endpoint: Endpoint) -> bytes:
     """Return the content of a URL, without our key and without redirects."""
-    import httpx
+    from kb.http import download
 
     at, own = urlsplit(url), urlsplit(endpoint.base_url)
     if at.scheme not in ("http", "https") or at.hostname != own.hostname:
@@ -292,18 +291,4 @@ async def _fetched(url: str, endpoint: Endpoint) -> bytes:
             f"{endpoint.address}: its drawing is at another host, {at.hostname}",
             hint='Set extra_body = {response_format = "b64_json"} of [llm.image].',
         )
-    content = bytearray()
-    try:
-        async with (
-            httpx.AsyncClient(timeout=endpoint.timeout, follow_redirects=False, trust_env=False) as client,
-            client.stream("GET", url) as answer,
-        ):
-            if answer.status_code != 200:
-                raise SourceError(f"{endpoint.address}: {answer.status_code} for the URL of a drawing")
-            async for part in answer.aiter_bytes():
-                content += part
-                if len(content) > MAX_BYTES:
-                    raise MalformedAnswer(f"{endpoint.address}: an image of more than {MAX_BYTES:,} bytes")
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
-        raise SourceUnavailable(f"{endpoint.address}: a drawing could not be read ({type(error).__name__})") from None
-    return bytes(content)
+    return await asyncio.to_thread(download, url, limit=MAX_BYTES, timeout_s=endpoint.timeout)
