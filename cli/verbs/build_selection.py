@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from cli.common import output
 from cli.common.settings import Settings
@@ -17,10 +18,12 @@ from data.records import Stage
 from kb.checklist.wiki_checklist import WIKI
 
 if TYPE_CHECKING:
+    from data.cache_file import CacheFile
     from data.contracts import Checklist
     from kb.pipeline.selection import Selection
-    from kb.sources.mediawiki.wiki_pages import LookupJournal
 
+OLDEST_S: Final = 24 * 3600
+"""Age at which the answers of an interrupted build are too old to go on with."""
 SourceKind = Literal["wikipedia", "folder", "starter", "pages"]
 
 
@@ -129,25 +132,36 @@ class BuildArguments:
 
 
 @contextmanager
-def kept_look_ups(given: BuildArguments, settings: Settings, path: Path) -> Iterator[LookupJournal | None]:
+def kept_look_ups(given: BuildArguments, settings: Settings, path: Path) -> Iterator[CacheFile | None]:
     """Open the journal of look-ups of a wiki; it stays only for a build that is stopped in its course."""
     if given.kind != "wikipedia":
         yield None
         return
+    from data.cache_file import CacheFile
     from data.files import sha256_hex
-    from kb.sources.mediawiki.wiki_pages import LookupJournal
 
     wiki = (settings.api_url or "").rpartition("@")[2]  # without user name and password
     name = sha256_hex(f"{path.resolve()} {wiki} {settings.language}")[:32]
-    journal = LookupJournal(settings.home / "look-ups" / f"{name}.jsonl")
+    file = settings.home / "look-ups" / f"{name}.sqlite"
+    files = [file, *(file.with_name(file.name + ending) for ending in ("-wal", "-shm"))]
+    changed = [each.stat().st_mtime for each in files if each.exists()]
+    if changed and time.time() - max(changed) > OLDEST_S:
+        _remove(files)
     try:
-        yield journal
+        with CacheFile(file) as journal:
+            yield journal
     except (SourceUnavailable, KeyboardInterrupt):
         raise
     except BaseException:
-        journal.remove()
+        _remove(files)
         raise
-    journal.remove()
+    _remove(files)
+
+
+def _remove(files: list[Path]) -> None:
+    for file in files:
+        with suppress(OSError):
+            file.unlink(missing_ok=True)
 
 
 def select(
@@ -157,7 +171,7 @@ def select(
     path: Path,
     *,
     spaces: tuple[str, ...] = (),
-    journal: LookupJournal | None = None,
+    journal: CacheFile | None = None,
     report: Callable[..., None] = lambda *_: None,
 ) -> Selection:
     """Open the source and return the selected species and pages."""
@@ -197,13 +211,12 @@ def _from_wiki(
     checklist: Checklist,
     *,
     is_by_default: bool,
-    journal: LookupJournal | None,
+    journal: CacheFile | None,
     report: Callable[..., None],
 ) -> Selection:
     """Return the selection from a wiki; a taxon that the default checklist lacks is looked for in its taxoboxes."""
     from kb.checklist.wiki_checklist import WikiChecklist, WithTaxoboxes
     from kb.pipeline import selection
-    from kb.sources.mediawiki.wiki_pages import LookupJournal
     from kb.sources.mediawiki.wiki_source import WikipediaSource
 
     def open_wiki() -> WikipediaSource:
@@ -216,7 +229,7 @@ def _from_wiki(
             allow_any_licence=settings.licences == "any",
         )
         stack.callback(wiki.close)
-        wiki.keep_look_ups(journal or LookupJournal(), report)
+        wiki.keep_look_ups(journal, report)
         return wiki
 
     def from_wiki(checklist: Checklist) -> Selection:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cache
 
-from data.records import Article, Taxon
+from data.records import Taxon
 from kb.checklist.avilist import english_groups
 from kb.checklist.names import epithet_stem, fold
 from kb.sources.mediawiki.taxoboxes import (
@@ -18,7 +18,6 @@ from kb.sources.mediawiki.taxoboxes import (
     StatedTaxon,
     parse_binomial,
     read_template,
-    stated_taxon,
 )
 
 LEAD_CHARACTERS = 1500
@@ -130,21 +129,6 @@ def clues_from_wikitext(wikitext: str, *, is_disambiguation: bool = False) -> Cl
         lead_binomials=_binomials([*italic, *_BRACKETED.findall(lead[:FIRST_SENTENCE_CHARACTERS])]),
         subject_binomial=next(iter(named), None),
         is_disambiguation=(is_disambiguation or _DISAMBIGUATION.search(text) is not None) and not has_taxobox,
-    )
-
-
-def clues_from_article(article: Article) -> Clues:
-    """Return the clues in a parsed article: its taxobox and its lead."""
-    lead = article.text[:LEAD_CHARACTERS]
-    box = article.infobox
-    return Clues(
-        binomial=box.binomial if box else None,
-        has_taxobox=box is not None,
-        taxon=stated_taxon(box) if box else NO_TAXON,
-        lineage=dict(box.classification) if box else {},
-        lead=lead,
-        lead_binomials=_binomials(_BRACKETED.findall(lead[:FIRST_SENTENCE_CHARACTERS])),
-        is_disambiguation=article.is_disambiguation,
     )
 
 

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-import threading
-import time
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qs, quote, unquote, urljoin
 
 from bs4 import Tag
 
+from data.cache_file import CacheFile
 from data.codec import from_json, to_json
-from data.errors import BadInput
+from data.errors import BadInput, MissingRequirement, StoreError
 from kb.addresses import split_address
 from kb.sources.licences import short_licence
 from kb.sources.mediawiki.clues import FIRST_SENTENCE_CHARACTERS, Clues, clues_from_wikitext
@@ -37,8 +35,6 @@ from kb.sources.mediawiki.wiki_client import (
 from kb.sources.plain_text import soup_of
 
 PAGES_PER_LISTING = 500
-OLDEST_S: Final = 24 * 3600
-"""Age at which the answers of an interrupted build are too old to go on with."""
 SHOWN_FROM = 20
 """Requests or categories from which a look-up shows its progress."""
 Report = Callable[[str, int, int], None]
@@ -104,49 +100,14 @@ class WikiPage:
         return (self.title, *self.redirects)
 
 
-class LookupJournal:
-    """Answers by question, a line of JSON each in one file; without a file, nothing is kept.
-
-    An outdated file is started afresh, and damaged lines are skipped: it only saves requests.
-    """
-
-    def __init__(self, file: Path | None = None) -> None:
-        self._file, self._lock = file, threading.Lock()
-        self._known: dict[str, Any] = {}
-        with suppress(OSError):
-            if file is not None and time.time() - file.stat().st_mtime > OLDEST_S:
-                self.remove()
-            for line in file.read_text(encoding="utf-8", errors="replace").splitlines() if file else ():
-                with suppress(ValueError, TypeError, RecursionError):
-                    question, answer = json.loads(line)
-                    self._known[json.dumps(question)] = answer
-
-    def answer(self, question: object, ask: Callable[[], Any]) -> Any:  # noqa: ANN401  # JSON values
-        """Return the answer of `ask`, in JSON values, or the one of an interrupted build to the same question."""
-        if (key := json.dumps(question)) in self._known:
-            return self._known[key]
-        found = ask()
-        if self._file is not None:
-            with suppress(OSError), self._lock:
-                self._file.parent.mkdir(parents=True, exist_ok=True)
-                with self._file.open("a", encoding="utf-8") as journal:
-                    journal.write(json.dumps([question, found]) + "\n")
-        return found
-
-    def remove(self) -> None:
-        """Delete the file: the build has come to its end."""
-        if self._file is not None:
-            self._file.unlink(missing_ok=True)
-
-
 class WikiPages:
     """Looks up pages of one wiki, 50 titles per request, three requests at a time."""
 
     def __init__(self, client: WikiClient) -> None:
         self.client = client
         self._site: SiteInfo | None = None
-        self.journal = LookupJournal()
-        """Answers to look-ups of titles and categories; kept in no file by default."""
+        self.journal: CacheFile | None = None
+        """Answers to look-ups of titles and categories, so that a build that was killed does not ask again."""
         self.report: Report = lambda *_: None
         """Called with (noun, done, total) of a long look-up."""
 
@@ -227,7 +188,7 @@ class WikiPages:
         """Yield pages and subcategories of each category, in this order, three requested at a time."""
 
         def ask(category: str) -> tuple[list[str], list[str]]:
-            pages, subcategories = self.journal.answer(["members", category], lambda: self._ask_members(category))
+            pages, subcategories = self._answer(["members", category], lambda: self._ask_members(category))
             return pages, subcategories
 
         if len(categories) == 1:  # a dead wiki gets a single request
@@ -258,9 +219,21 @@ class WikiPages:
         hits = records(answer.fields, "search")
         return [(text(hit, "title"), text(hit, "redirecttitle") or None) for hit in hits][:n]
 
+    def _answer(self, question: object, ask: Callable[[], Any]) -> Any:  # noqa: ANN401  # JSON values
+        """Return the answer of `ask`, or that of an interrupted build to the same question."""
+        key = json.dumps(question)
+        with suppress(MissingRequirement, StoreError):  # without a file, it only costs requests
+            if self.journal is not None and (known := self.journal.get(key)) is not None:
+                return json.loads(known)
+        found = ask()
+        with suppress(MissingRequirement, StoreError):
+            if self.journal is not None:
+                self.journal.put(key, json.dumps(found))
+        return found
+
     def _look_up_batch(self, titles: Sequence[str], *, with_clues: bool) -> dict[str, WikiPage]:
         fields = _LOOKUP if with_clues else _REVISIONS
-        found = self.journal.answer(
+        found = self._answer(
             ["titles", list(titles), with_clues],
             lambda: {title: to_json(page) for title, page in self._ask_batch(titles, fields).items()},
         )

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, as_completed
 from functools import cache
 
+from data.cache_file import CacheFile
 from data.errors import BadInput, PageNotFound, SourceError, UnknownTaxon
 from data.records import Anchor, Article, Failure, FetchedPage, LeftOut, PageRef, Source, Taxon
 from kb import reasons
@@ -15,11 +16,11 @@ from kb.checklist.names import epithet_stem, fold
 from kb.http import RetryPolicy, Timeouts
 from kb.sources.article_source import AnchorBatch, ArticleSource, left_out
 from kb.sources.mediawiki.article_parser import parse_article
-from kb.sources.mediawiki.clues import Match, clues_from_article, match_page
+from kb.sources.mediawiki.clues import Clues, Match, match_page
 from kb.sources.mediawiki.locate import Locator, assign, candidates, merged, page_ref
 from kb.sources.mediawiki.photos import PhotoFinder
 from kb.sources.mediawiki.wiki_client import N_CONCURRENT, Json, WikiClient, number, record, records, text, wiki_workers
-from kb.sources.mediawiki.wiki_pages import LookupJournal, Report, WikiPage, WikiPages, links_in_list
+from kb.sources.mediawiki.wiki_pages import Report, WikiPage, WikiPages, links_in_list
 
 KnownPage = tuple[Taxon | str, PageRef]
 
@@ -178,7 +179,7 @@ class WikipediaSource(ArticleSource):
             "thumbnail_px": str(self._photos.thumbnail_px),
         }
 
-    def keep_look_ups(self, journal: LookupJournal, report: Report) -> None:
+    def keep_look_ups(self, journal: CacheFile | None, report: Report) -> None:
         """Answer look-ups from a journal where it has them, and report the progress of long ones."""
         self._pages.journal, self._pages.report = journal, report
 
@@ -397,7 +398,7 @@ def _contradicts(article: Article, subject_id: str) -> bool:
     if stated_class and stated_class != taxon.lineage.get("class", stated_class):
         return True
     stated = article.infobox.binomial
-    if stated is None or match_page(clues_from_article(article), taxon, (article.source.title,)) is not Match.NO:
+    if stated is None or match_page(Clues(binomial=stated), taxon, (article.source.title,)) is not Match.NO:
         return False
     same_genus = stated.split()[0] == taxon.scientific_name.split()[0]
     return not same_genus and epithet_stem(stated) != epithet_stem(taxon.scientific_name)

@@ -1,19 +1,22 @@
 """`kb build` from the starter, a folder and wikis: reports, exit codes, options of wikis, and Ctrl-C."""
 
 import json
+import os
 import re
 import shutil
 import signal
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import kb
-from cli.verbs.build_selection import BuildArguments
+from cli.common.settings import Settings
+from cli.verbs.build_selection import BuildArguments, kept_look_ups
 from data.errors import UsageError
 from kb.http import Timeouts
 from tests.cli.verbs.conftest import fields
@@ -228,6 +231,26 @@ def test_ctrl_c_does_not_wait_for_a_slow_wiki(cli: Any, tmp_path: Path) -> None:
         wiki.always, wiki.delay_s = None, 0.0
         done = cli.run(*build[1:], check=True)
         assert "species           7" in done.stdout and "fetch 7 of 7" in done.stderr  # the bar goes on
+
+
+def test_look_ups_are_kept_for_a_build_that_is_stopped_and_resumed_within_a_day(tmp_path: Path) -> None:
+    def known(error: BaseException | None = None) -> str | None:
+        """Return the answer that a build finds; the build ends with the error."""
+        looked_up = kept_look_ups(BuildArguments(taxa=("Aves",)), Settings(home=tmp_path), tmp_path / "a.kb")
+        with suppress(KeyboardInterrupt, ValueError), looked_up as journal:
+            assert journal is not None
+            answer = journal.get("question")
+            journal.put("question", "answer")
+            if error is not None:
+                raise error
+        return answer
+
+    stop = KeyboardInterrupt()
+    assert [known(stop), known(ValueError()), known(), known(stop)] == [None, "answer", None, None]
+    for file in (tmp_path / "look-ups").iterdir():
+        os.utime(file, (1, 1))
+    assert known() is None
+    assert list((tmp_path / "look-ups").iterdir()) == []
 
 
 COMPLAINTS: tuple[tuple[dict[str, Any], str], ...] = (

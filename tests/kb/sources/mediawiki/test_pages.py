@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from data.cache_file import CacheFile
 from data.contracts import Checklist
 from data.errors import BadInput
 from data.records import LeftOut, PageRef, Taxon
@@ -14,7 +15,6 @@ from kb.checklist.shelf import Shelf
 from kb.checklist.wiki_checklist import WikiChecklist, WithTaxoboxes
 from kb.sources.mediawiki import wiki_pages
 from kb.sources.mediawiki.locate import with_group_articles
-from kb.sources.mediawiki.wiki_pages import LookupJournal
 from kb.sources.mediawiki.wiki_source import WikipediaSource
 from tests.servers.faulty_wiki import FaultyWiki
 
@@ -52,7 +52,7 @@ def test_each_category_is_asked_for_once_three_at_a_time_in_the_wikis_order(
     }
     shown: list[tuple[str, int, int]] = []
     source = WikipediaSource(wiki.api_url, contact=None)
-    source.keep_look_ups(LookupJournal(), lambda *counts: shown.append(counts))
+    source.keep_look_ups(None, lambda *counts: shown.append(counts))
     owls = ["Barn owl", "Long-eared owl", "Laughing owl", "Oriental scops owl"]
     for depth, n_titles, n_asked in ((0, 1, 1), (1, 3, 3), (2, 4, 4), (9, 4, 4)):
         wiki.requests.clear()
@@ -72,6 +72,20 @@ def test_each_category_is_asked_for_once_three_at_a_time_in_the_wikis_order(
         source.titles_in_category("Insects")
     assert caught.value.hint is not None and "--checklist FILE" in caught.value.hint
     assert sum("cmtitle" in request for request in wiki.requests) == 1
+
+
+def test_a_build_that_was_stopped_asks_for_no_title_or_category_again(wiki: FaultyWiki, tmp_path: Path) -> None:
+    wiki.pages = {"Owl": "<p>An owl.</p>"}
+    wiki.categories = {"Category:Owls": ["Owl"]}
+    found = []
+    for expected in ({"titles", "cmtitle"}, set()):
+        wiki.requests.clear()
+        with CacheFile(tmp_path / "look-ups" / "a.sqlite") as journal:
+            source = WikipediaSource(wiki.api_url, contact=None)
+            source.keep_look_ups(journal, lambda *_: None)
+            found.append((source.titles_in_category("Owls"), source._pages.look_up(["Owl", "None such"])))
+        assert {key for request in wiki.requests for key in ("titles", "cmtitle") if key in request} == expected
+    assert found[0] == found[1] and found[0][0] == ["Owl"] and found[0][1].keys() == {"Owl"}
 
 
 @pytest.fixture

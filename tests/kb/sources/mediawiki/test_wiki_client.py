@@ -1,13 +1,11 @@
-"""The wiki client over real HTTP: politeness, retries, hosts, limits, messages, and the journal of look-ups."""
+"""The wiki client over real HTTP: politeness, retries, hosts, limits, messages and logins."""
 
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from pathlib import Path
 
 import pytest
 
@@ -16,7 +14,6 @@ from data.errors import MalformedAnswer, MissingRequirement, RateLimited, Source
 from kb.addresses import parse_retry_after
 from kb.http import Refusal, Retrier, RetryPolicy, Timeouts
 from kb.sources.mediawiki.wiki_client import WikiClient, check_redirect
-from kb.sources.mediawiki.wiki_pages import OLDEST_S, LookupJournal
 from tests.servers.faulty_wiki import Fault, FaultyWiki, File, busy, html_page, jpeg, lagging
 
 QUICK = RetryPolicy(tries=4, tries_at_first=2, first_wait_s=0.01, longest_wait_s=2.0, total_s=5.0)
@@ -271,19 +268,3 @@ def test_a_photo_must_be_an_image_within_the_size_limit(
     monkeypatch.setattr("kb.sources.mediawiki.wiki_client.MAX_PHOTO_BYTES", 100)
     with pytest.raises(MalformedAnswer, match="limit of 100 bytes"):
         client.fetch_photo(url)
-
-
-def test_the_journal_keeps_answers_until_the_build_ends(tmp_path: Path) -> None:
-    file = tmp_path / "look-ups" / "a.jsonl"
-    assert LookupJournal(file).answer(["titles", ["A"]], lambda: {"A": 1}) == {"A": 1}
-    file.write_text(file.read_text() + '[["titles", ["B"]], {"B"')  # killed while it was written
-    second = LookupJournal(file)
-    assert second.answer(["titles", ["A"]], lambda: {"A": 2}) == {"A": 1}
-    assert second.answer(["titles", ["B"]], lambda: {"B": 3}) == {"B": 3}
-    long_ago = time.time() - OLDEST_S - 60
-    os.utime(file, (long_ago, long_ago))
-    assert LookupJournal(file).answer(["titles", ["A"]], lambda: {"A": 2}) == {"A": 2}
-    second.remove()
-    assert not file.exists()
-    none = LookupJournal()
-    assert [none.answer("x", lambda: 1), none.answer("x", lambda: 2)] == [1, 2]
