@@ -264,11 +264,7 @@ class CostStop(FieldmarkError):
 
 
 class StoreError(FieldmarkError):
-    """Ledger, Chroma, files and cache of a knowledge base disagree."""
-
-
-class ChromaDiffers(StoreError):
-    """Chroma lacks rows of the ledger, or has extra ones."""
+    """Ledger, Chroma, matrices and files of a knowledge base disagree."""
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

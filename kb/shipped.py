@@ -84,7 +84,7 @@ def unpack_shipped(home: Path, encoders: Encoders) -> Path:
     from kb.pipeline.builder import build
     from kb.sources.starter import StarterSource
     from kb.store.layout import SCHEMA_VERSION
-    from kb.store.ledger.file import LEDGER_VERSION
+    from kb.store.ledger_file import LEDGER_VERSION
 
     source = StarterSource(spaces=encoders.anchor_spaces)
     versions = f"{SCHEMA_VERSION} {LEDGER_VERSION}"

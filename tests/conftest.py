@@ -94,7 +94,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def without_syncing() -> Iterator[None]:
     """Let nothing wait for the disk, but programs that a test starts: they may be killed."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kb.store.ledger.file.SYNCHRONOUS", "OFF")
+        patch.setattr("kb.store.ledger_file.SYNCHRONOUS", "OFF")
         patch.setattr(os, "fsync", lambda _: None)
         yield
 

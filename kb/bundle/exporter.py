@@ -25,7 +25,8 @@ from kb.bundle.tables import Row, image_name, image_row, species_row, term_row, 
 from kb.bundle.withheld import n_texts, withheld_pages, without_pages
 from kb.store.additions import additions
 from kb.store.calibrations import calibration_files
-from kb.store.layout import KnowledgeBaseInfo, Layout, collection_names
+from kb.store.generations import whole_table
+from kb.store.layout import KnowledgeBaseInfo, Layout, collection_names, subject_kind
 from kb.store.ledger import Ledger
 from kb.store.published_texts import TEXTS
 from kb.store.rows import term_of
@@ -77,9 +78,9 @@ def export_bundle(
         try:
             pages = withheld_pages(ledger, with_unfree=with_unfree_pages)
             if pages:
-                copy = target.parent / f".{target.name}.ledger"
-                with without_pages(layout, info, ledger, pages, load_encoders, copy) as (shared, digest):
-                    exported = _export(layout, info, shared, work, digest, with_vectors=with_vectors)
+                copy = target.parent / f".{target.name}.kb"
+                with without_pages(layout, info, ledger, pages, load_encoders, copy) as (part, shared, digest):
+                    exported = _export(part, info, shared, work, digest, with_vectors=with_vectors)
                 exported = replace(exported, withheld_pages=n_texts(ledger, pages))
             else:
                 exported = _export(layout, info, ledger, work, verification.digest, with_vectors=with_vectors)
@@ -114,11 +115,12 @@ def _export(
         work / bundle.STEPS, (row for row in ledger.rows("steps") if row["stage"] not in made_again), tables.STEPS
     )
     if with_vectors:
-        for name in collection_names(info):
+        for name, (kind, _) in collection_names(info).items():
+            subjects = (key for key, items in ledger.items(subject_kind(kind)) for _ in items.get(kind, ()))
+            table = whole_table(layout, ledger, name)
             rows = (
                 {"subject_id": subject, "item_id": item, "vector": vector}
-                for subject, vectors in ledger.vectors.each_subject(name)
-                for item, vector in vectors.items()
+                for subject, item, vector in zip(subjects, table.ids, table.vectors, strict=True)
             )
             write_table(work / f"{bundle.VECTORS}{name}.parquet", rows, tables.VECTORS)
     export_checklist(layout, info, work)

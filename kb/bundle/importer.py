@@ -36,9 +36,9 @@ from kb.sources.article_source import is_page
 from kb.sources.reopen import FROM_BUNDLE
 from kb.store.additions import STAGE, Addition, held_pages
 from kb.store.calibrations import is_calibration, keep_calibration
+from kb.store.generations import counts, publishing
 from kb.store.layout import KnowledgeBaseInfo, Layout, collection_names, new_info, write_info
 from kb.store.ledger import Ledger, Step, StepStatus
-from kb.store.project import counts, project
 from kb.store.published_texts import note_texts
 from kb.store.rows import Subject, entry_of, term_of
 from kb.store.stage_outputs import ORIGIN, AnchorOutput, DistilOutput, FetchOutput
@@ -122,12 +122,15 @@ def _import(
         write_info(layout.toml, info)
         _copy_contents(source, manifest, layout)
         with closing(Ledger(layout.ledger, create=True)) as ledger:
-            _copy_ledger(source, manifest, layout, info, ledger, takes_vectors=takes_vectors)
+            _copy_ledger(source, manifest, info, ledger, takes_vectors=takes_vectors)
             _copy_calibrations(source, manifest, layout, ledger)
             import_checklist(source, manifest, layout)
             if takes_vectors:
                 _copy_vectors(source, encoders, info, ledger)
-                project(layout, info, ledger)
+                with publishing(layout, info, ledger):
+                    ledger.publish([entry_of(subject) for subject in _subjects(source)])
+                    species = [entry.subject_id for entry in ledger.entries("taxon")]
+                    note_texts(layout, ledger, held_pages(ledger), species)
             else:
                 run = BuildRun(layout=layout, info=info, ledger=ledger, encoders=encoders, progress=progress)
                 run_stages(run, REPEATED_STAGES)
@@ -169,7 +172,7 @@ def _copy_calibrations(source: Path, manifest: Manifest, layout: Layout, ledger:
 
 
 def _copy_ledger(
-    source: Path, manifest: Manifest, layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, *, takes_vectors: bool
+    source: Path, manifest: Manifest, info: KnowledgeBaseInfo, ledger: Ledger, *, takes_vectors: bool
 ) -> None:
     with ledger.transaction():
         ledger.add_subjects(_subject(row) for row in read_rows(source, bundle.SUBJECTS, tuple(SUBJECTS)))
@@ -182,9 +185,6 @@ def _copy_ledger(
         for name, origin in manifest.sources.items():
             if _is_public(origin):
                 ledger.set_fact(ORIGIN + name, json.dumps({**origin, FROM_BUNDLE: "yes"}, sort_keys=True))
-        if takes_vectors:
-            ledger.publish([entry_of(subject) for subject in _subjects(source)])
-            note_texts(layout, ledger, held_pages(ledger), [entry.subject_id for entry in ledger.entries("taxon")])
 
 
 def _subjects(source: Path) -> Iterator[Subject]:
@@ -234,13 +234,16 @@ def _without_bare_anchors(step: Step) -> Step:
 
 def _copy_vectors(source: Path, encoders: Encoders, info: KnowledgeBaseInfo, ledger: Ledger) -> None:
     dims = {e.space: e.dim for e in (*encoders.text_image, encoders.visual, encoders.sentence)}
-    for name, (_, space) in collection_names(info).items():
+    species = (subject for subject in _subjects(source) if isinstance(subject, SpeciesEntry))
+    bare = {(s.taxon.taxon_id, anchor.anchor_id) for s in species for anchor in s.anchors if anchor.sha256 is None}
+    for name, (kind, space) in collection_names(info).items():
         rows = read_rows(source, f"{bundle.VECTORS}{name}.parquet", ("subject_id", "item_id", "vector"))
         with ledger.transaction():
             for batch in grouped(rows, N_AT_A_TIME):
-                ledger.vectors.put(
-                    name, [(str(r["subject_id"]), str(r["item_id"]), _vector(r["vector"], dims[space])) for r in batch]
-                )
+                vectors = [(str(r["subject_id"]), str(r["item_id"]), _vector(r["vector"], dims[space])) for r in batch]
+                ledger.encoded.put(name, vectors)
+                if kind == "anchors":
+                    ledger.given.put(name, [row for row in vectors if row[:2] in bare])
 
 
 def _vector(values: object, dim: int) -> FloatArray:

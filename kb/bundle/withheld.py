@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from data.contracts import Encoders
@@ -17,6 +19,7 @@ from kb.pipeline.stages.run import BuildRun
 from kb.sources.article_source import is_page, owner_of
 from kb.sources.licences import licence_freedom
 from kb.store.additions import held_pages
+from kb.store.generations import publishing
 from kb.store.layout import KnowledgeBaseInfo, Layout
 from kb.store.ledger import Ledger
 from kb.store.rows import term_of
@@ -56,28 +59,35 @@ def without_pages(
     ledger: Ledger,
     pages: dict[str, str],
     load_encoders: Callable[[], Encoders] | None,
-    file: Path,
-) -> Iterator[tuple[Ledger, str]]:
-    """Yield a copy of a ledger without some pages, and its digest; the texts of their species are encoded again.
+    folder: Path,
+) -> Iterator[tuple[Layout, Ledger, str]]:
+    """Yield a copy of a knowledge base without some pages, its ledger, and its digest.
 
-    `file` is that of the copy, which is deleted at the end; `load_encoders` loads the encoders of the knowledge base.
+    The texts of their species are encoded again. `folder` is that of the copy, which is deleted at the end;
+    `load_encoders` loads the encoders of the knowledge base.
     """
     if load_encoders is None:
         raise UsageError(
             f"{layout.root} has {len(pages):,} texts of the web that a bundle leaves out; the rest is encoded again.",
             hint="Give the encoders of the knowledge base.",
         )
-    ledger.copy_to(file)
+    shutil.rmtree(folder, ignore_errors=True)  # left by an export that was killed
+    copied, info = Layout(folder), replace(info, chroma="")
+    copied.articles, copied.anchors, copied.checklist = layout.articles, layout.anchors, layout.checklist
+    copied.calibration = layout.calibration
     try:
-        with closing(Ledger(file)) as copy:
+        copied.vectors.mkdir(parents=True)
+        (copied.vectors / ledger.generation()).symlink_to((layout.vectors / ledger.generation()).absolute())
+        ledger.copy_to(copied.ledger)
+        with closing(Ledger(copied.ledger)) as copy:
             with copy.transaction():
                 copy.drop_left_out(pages.values())
                 copy.drop_subjects(pages)
-            run = BuildRun(layout=layout, info=info, ledger=copy, encoders=load_encoders())
+            run = BuildRun(layout=copied, info=info, ledger=copy, encoders=load_encoders())
             subjects = assemble(run)
             failed = encode(run, subjects)
-            publish(run, subjects, failed=failed, gone={owner_of(key) for key in pages})
-            yield copy, digest_of(layout, info, copy)[0]
+            with publishing(copied, info, copy):
+                publish(run, subjects, failed=failed, gone={owner_of(key) for key in pages})
+            yield copied, copy, digest_of(copied, info, copy)
     finally:
-        for each in file.parent.glob(f"{file.name}*"):
-            each.unlink()
+        shutil.rmtree(folder, ignore_errors=True)

@@ -118,8 +118,7 @@ def store_addition(
     layout = Layout(Path(path))
     layout.claim()
     with writer_lock(layout.lock), rolled_back_if_empty(layout):
-        # The cache exists once a knowledge base has contents; then the ledger must exist too.
-        is_new = not layout.cache.exists()
+        is_new = not layout.vectors.exists()  # which every knowledge base with contents has, and a ledger then too
         info = begin(layout, OwnSource(), encoders)
         with closing(Ledger(layout.ledger, create=is_new)) as ledger:
             before = additions(ledger).get(key, Addition())

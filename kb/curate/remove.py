@@ -19,9 +19,9 @@ from kb.checklist.names import fold
 from kb.lookup.lookup_index import shipped_terms
 from kb.sources.article_source import owner_of
 from kb.store.additions import STAGE, Addition
+from kb.store.generations import publishing
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger
-from kb.store.project import project
 from kb.store.published_texts import TEXTS, PublishedTexts
 from kb.store.stage_outputs import AnchorOutput, DistilOutput, FetchOutput, removed
 
@@ -62,12 +62,12 @@ def remove(path: str | Path, names: Sequence[str]) -> Removed:
         keys |= pages.keys()
         unfinished: list[str] = json.loads(ledger.fact(FILES) or "[]")  # of a removal that was killed
         files = _files(layout, ledger, keys) | {layout.root / name for name in unfinished}
-        with ledger.transaction():
+        with publishing(layout, info, ledger):
             ledger.set_fact(FILES, json.dumps(sorted(str(file.relative_to(layout.root)) for file in files)))
             ledger.set_left_out(LeftOut(name=subject.name, reason=subject.reason) for subject in found)
             ledger.drop_left_out(pages.values())
             ledger.drop_subjects(keys)
-        project(layout, info, ledger)
+            ledger.publish([], gone=[key for key in sorted(keys) if ledger.entry(key) is not None])
         unused = files - _files(layout, ledger)
         for file in unused:
             file.unlink(missing_ok=True)

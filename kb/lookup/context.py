@@ -29,6 +29,7 @@ from kb.lookup.findings import Findings, look_up, unexplained
 from kb.lookup.lookup_index import Lookup, check_encoder, index_of, query_key
 from kb.lookup.passages import compose, write_passage
 from kb.shipped import add_learnt, is_shipped
+from kb.store.generations import publishing
 from kb.store.knowledge_base import KnowledgeBase
 from kb.store.layout import collection_name
 from kb.store.ledger import Ledger, Step, fingerprint
@@ -266,21 +267,21 @@ def remember(store: KnowledgeBase, terms: Sequence[Term], encoder: TextEncoder) 
     if not terms or is_shipped(store.path):
         add_learnt(store.path, terms)
         return
-    from kb.store.project import project  # loads Chroma
-
     info = store.layout.require()
     check_encoder(store, encoder)
     name = collection_name("terms", info.sentence)
     texts = {term.term_id: str(text) for term in terms for _, text in items_of(term, "terms")}
     vectors = check_vectors(encoder.encode_texts(list(texts.values())), dim=encoder.dim)
     unique = {term.term_id: term for term in terms}
-    with writer_lock(store.layout.lock), closing(Ledger(store.layout.ledger)) as ledger:
-        with ledger.transaction():
-            ledger.add_subjects((key, "term", term.name, dumps(term)) for key, term in unique.items())
-            ledger.vectors.put(name, [(key, key, vector) for key, vector in zip(texts, vectors, strict=True)])
-            ledger.record(step for term in unique.values() for step in _steps(term, name))
-            ledger.publish([entry_of(term) for term in unique.values()])
-        project(store.layout, info, ledger)
+    with (
+        writer_lock(store.layout.lock),
+        closing(Ledger(store.layout.ledger)) as ledger,
+        publishing(store.layout, info, ledger),
+    ):
+        ledger.add_subjects((key, "term", term.name, dumps(term)) for key, term in unique.items())
+        ledger.encoded.put(name, [(key, key, vector) for key, vector in zip(texts, vectors, strict=True)])
+        ledger.record(step for term in unique.values() for step in _steps(term, name))
+        ledger.publish([entry_of(term) for term in unique.values()])
 
 
 def _steps(term: Term, space: str) -> list[Step]:

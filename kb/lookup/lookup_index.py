@@ -29,8 +29,8 @@ from fieldmark import fieldmark_version
 from kb.checklist.names import fold
 from kb.lookup.mentions import NameFinder
 from kb.shipped import learnt_terms
+from kb.store.generations import prefix_of_lookups
 from kb.store.knowledge_base import KnowledgeBase
-from kb.store.matrices import prefix_of_lookups
 from kb.store.stage_outputs import removed
 
 log = logging.getLogger(__name__)

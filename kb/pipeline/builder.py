@@ -30,7 +30,7 @@ from kb.pipeline.settings import DEFAULTS, BuildSettings
 from kb.pipeline.stages.anchor import anchor
 from kb.pipeline.stages.assemble import assemble
 from kb.pipeline.stages.distil import distil
-from kb.pipeline.stages.encode import encode, publish_replaced
+from kb.pipeline.stages.encode import encode
 from kb.pipeline.stages.fetch import add_page_titles, fetch, fetched_pages
 from kb.pipeline.stages.group_articles import settle_groups
 from kb.pipeline.stages.index import index
@@ -38,10 +38,10 @@ from kb.pipeline.stages.resolve import Located, resolve_taxa, resolve_terms
 from kb.pipeline.stages.run import BuildRun
 from kb.sources.article_source import ArticleSource
 from kb.store.additions import note_empty_pages
+from kb.store.generations import moved_to
 from kb.store.knowledge_base import KnowledgeBase
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger, fingerprint
-from kb.store.project import collections_at
 from kb.store.stage_outputs import FACT, note_origin
 
 
@@ -121,7 +121,7 @@ def build(
             info = note_names(layout, info, ledger, checklist, language)
             run = BuildRun(
                 layout=layout,
-                info=collections_at(layout, info, ledger, settings.chroma_address),
+                info=moved_to(layout, info, ledger, settings.chroma_address),
                 ledger=ledger,
                 source=source,
                 encoders=encoders,
@@ -179,9 +179,7 @@ def run_stages(run: BuildRun, stages: Sequence[Stage]) -> None:
         subjects, failed = assemble(run), set[str]()
         if "encode" in stages:
             failed = encode(run, subjects)
-            publish_replaced(run)
-        if "index" in stages:
-            index(run, subjects, failed=failed)
+        index(run, subjects, failed=failed, is_encoding_alone="index" not in stages)
     if stopped is not None:
         raise stopped
 

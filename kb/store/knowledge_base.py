@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import logging
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from threading import RLock
-from typing import Any, Self, TypeVar
+from typing import Any, Final, Literal, Self, TypeVar
 
 import numpy as np
 
 from data.arrays import FloatArray, products, rank_descending
 from data.codec import loads
 from data.contracts import Checklist, Encoders, VectorTable
-from data.errors import SpaceMismatch, StoreError
+from data.errors import FieldmarkError, SourceUnavailable, SpaceMismatch, StoreError
 from data.files import Closing
 from data.images.views import views_mark
 from data.records import RangeFact, Source, SpeciesEntry, Status, Taxon, Term
 from kb.store.additions import BETWEEN_TEXTS, source_of
+from kb.store.chroma import Chroma
+from kb.store.generations import generation_of, read_table
 from kb.store.layout import CollectionKind, KnowledgeBaseInfo, Layout, check_info, collection_name
 from kb.store.ledger import Ledger
-from kb.store.matrices import matrix
 from kb.store.published_texts import texts_of
 from kb.store.rows import end_of_mark, term_of
 from kb.store.stage_outputs import read_origins
@@ -30,6 +33,7 @@ from kb.store.status import skipped_photos, status_of
 
 log = logging.getLogger(__name__)
 DerivedT = TypeVar("DerivedT")
+TIES: Final = 16  # more candidates than wanted, so that of equal scores those with the first ids are among them
 
 
 class KnowledgeBase(Closing):
@@ -51,20 +55,19 @@ class KnowledgeBase(Closing):
         self.language = language or self.info.language
         self.spaces = self.info.spaces
         self.sentence_space = self.info.sentence
-        self.ledger = Ledger(self.layout.ledger, read_only=True)
-        try:
-            self.ledger.hold()  # entries, matrices and positions in `taxon_ids` belong together
+        with ExitStack() as opened:
+            self.ledger = opened.enter_context(closing(Ledger(self.layout.ledger, read_only=True)))
+            self._published = opened.enter_context(generation_of(self.layout, self.ledger))
             check_info(self.layout, self.info, self.ledger)
-            self.generation = self.ledger.generation()
+            self.generation = self._published.name
             """The name of the state that was opened, which every change of the species replaces."""
             self.taxon_ids: tuple[str, ...] = tuple(self.ledger.entry_ids("taxon"))
             """All species, sorted by id; their positions are the species indices of every `VectorTable`."""
-        except BaseException:
-            self.ledger.close()
-            raise
+            opened.pop_all()
         self._tables: dict[str, VectorTable] = {}
         self._derived: dict[object, Any] = {}
         self._derived_lock = RLock()
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     def derived(self, make: Callable[[Self], DerivedT]) -> DerivedT:
         """Return `make(self)`, computed once and kept until this is closed: the look-up index, for example."""
@@ -208,18 +211,55 @@ class KnowledgeBase(Closing):
 
     def query_species(self, vector: FloatArray, n: int) -> list[tuple[str, float]]:
         """Return up to `n` `(taxon_id, cosine)` for a `(dim,)` unit vector of the sentence space, best first."""
-        return self._query("species", vector, n)
+        return self.nearest("species", np.asarray(vector)[None], n)[0]
 
     def query_terms(self, vector: FloatArray, n: int) -> list[tuple[str, float]]:
         """Return up to `n` `(term_id, cosine)` for a `(dim,)` unit vector of the sentence space, best first."""
-        return self._query("terms", vector, n)
+        return self.nearest("terms", np.asarray(vector)[None], n)[0]
 
-    def _query(self, kind: CollectionKind, vector: FloatArray, n: int) -> list[tuple[str, float]]:
+    def nearest(self, kind: Literal["species", "terms"], vectors: FloatArray, n: int) -> list[list[tuple[str, float]]]:
+        """Return up to `n` `(id, cosine)` for each of `(q, dim)` unit vectors of the sentence space, ties by id.
+
+        Chroma gives the candidates; their scores are those of the vectors in the opened state, exactly. Without a sound
+        Chroma all rows are scored.
+        """
+        name, queries = collection_name(kind, self.info.sentence), np.asarray(vectors, dtype=np.float32)
         table = self._table(kind, self.info.sentence, (self.info.sentence,))
         if not table.ids:
-            return []
-        scores = products(table.vectors, np.asarray(vector, dtype=np.float32))  # (n_rows,)
-        return [(table.ids[row], float(scores[row])) for row in rank_descending(scores, n)]
+            return [[] for _ in queries]
+        candidates = self._candidates(name, queries, min(n + TIES, len(table.ids)))
+        rows = {each: row for row, each in enumerate(table.ids)}
+        found = []
+        for place, query in enumerate(queries):
+            ids = table.ids if candidates is None else candidates[place]
+            at = sorted(rows[each] for each in ids if each in rows)  # a server may be ahead of the opened state
+            scores = products(table.vectors[at], query)
+            found.append([(table.ids[at[best]], float(scores[best])) for best in rank_descending(scores, n)])
+        return found
+
+    def _candidates(self, name: str, queries: FloatArray, n: int) -> list[list[str]] | None:
+        """Return about the `n` nearest ids to each query, or None if Chroma cannot be asked."""
+        try:
+            if self._chroma is not None:
+                return self._chroma.nearest(name, queries, n)
+        except (StoreError, SourceUnavailable) as error:
+            _warn_once(f"{error}")
+        return None
+
+    @cached_property
+    def _chroma(self) -> Chroma | None:
+        """The Chroma on the server, or that in the folder, opened in a temporary one; None if there is none to ask."""
+        try:
+            if self.info.chroma:
+                return Chroma(self.info, self.path, self.path)
+            if self._published.has_chroma():
+                self._folder = tempfile.TemporaryDirectory(prefix="fieldmark-")
+                self._published.copy_chroma(Path(self._folder.name), is_linked=True)
+                return Chroma(self.info, Path(self._folder.name), self.path)
+            _warn_once(f"Chroma in {self._published.folder} is missing or damaged; kb verify repairs it")
+        except (FieldmarkError, OSError) as error:
+            _warn_once(str(error))
+        return None
 
     def chunk_vectors(self, space: str) -> VectorTable:
         """Return the vectors of all chunks in a text-image space, by species and position in the summary."""
@@ -234,10 +274,27 @@ class KnowledgeBase(Closing):
             raise SpaceMismatch(expected=spaces, given=(space,))
         name = collection_name(kind, space)
         if name not in self._tables:
-            self._tables[name] = matrix(self.layout, self.ledger, name, kind)
+            self.ledger.read("SELECT 1")  # raises if this is closed
+            if (table := self._published.table(name)) is None:
+                _warn_once(f"{self._published.folder}/{name}.npy is missing or damaged; kb verify repairs it")
+                if self._chroma is None:
+                    hint = f"kb verify --kb {self.path} says how they are restored."
+                    raise StoreError(f"The vectors of {self.path} are missing or damaged", hint=hint)
+                table = read_table(self._chroma, self.ledger, name, kind)
+            self._tables[name] = table
         return self._tables[name]
 
     def close(self) -> None:
         """Close all files."""
         self._tables.clear()
+        if (chroma := self.__dict__.pop("_chroma", None)) is not None:
+            chroma.close()
+        if self._folder is not None:
+            self._folder.cleanup()
+        self._published.close()
         self.ledger.close()
+
+
+@cache  # each question would say so
+def _warn_once(message: str) -> None:
+    log.warning("%s. The answers are the same, but slower.", message.rstrip("."))

@@ -17,7 +17,7 @@ from data.files import ContentFolder, remove_parts, sha256_hex, write_atomic
 from data.words import nearest
 from kb.store.ledger import Ledger
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 2  # of `kb.toml`; a folder of another form is known by its ledger
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +104,7 @@ class Layout:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.toml = root / "kb.toml"
-        self.chroma = root / "chroma"
+        self.vectors = root / "vectors"
         self.ledger = root / "ledger.sqlite"
         self.cache = root / "cache"
         self.calibration = root / "calibration"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from data.codec import dumps, loads
 from data.files import sha256_hex
 from data.records import HIGHER_RANKS, Anchor, SpeciesEntry, Term, WebAnswer
-from kb.store.chroma import Metadata, Row
+from kb.store.chroma import Metadata
 from kb.store.layout import KINDS, CollectionKind
-from kb.store.ledger import Entry, Ledger, fingerprint
+from kb.store.ledger import Entry, fingerprint
 
 ANSWER_ID = "term:answer-"
 """Prefix of the ids of answers of a web search."""
@@ -96,16 +96,6 @@ def texts_of(subject: Subject, kind: CollectionKind) -> dict[str, tuple[str, Met
         row_id(subject_id(subject), kind, item): (str(content) if kind in ("species", "terms") else "", metadata)
         for item, content in items_of(subject, kind)
     }
-
-
-def rows_of(subject: Subject, ledger: Ledger, collection: str, kind: CollectionKind) -> list[Row]:
-    """Return the rows of a subject in a collection."""
-    texts = texts_of(subject, kind)
-    vectors = ledger.vectors.of_items(collection, subject_id(subject), [item for item, _ in items_of(subject, kind)])
-    return [
-        Row(id=row, document=document, metadata=metadata, vector=vector)
-        for (row, (document, metadata)), vector in zip(texts.items(), vectors, strict=True)
-    ]
 
 
 def _metadata(subject: Subject, kind: CollectionKind) -> Metadata:

@@ -1,14 +1,13 @@
-"""Verification and repair of ledger, Chroma, files and cache, and one digest of the contents.
+"""Verification and repair of ledger, Chroma, matrices and files, and one digest of the contents.
 
-A damaged ledger is an error with a remedy. Chroma and the cache are filled again from the ledger. For a lost file, the
-results of the stage that wrote it are deleted (those of a photo: marked as outdated), and the next build fetches it.
+A damaged ledger is an error with a remedy. Chroma and the matrices are filled again from each other. For a lost file,
+the results of its stage are deleted (those of a photo: marked as outdated), and the next build fetches it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from dataclasses import replace
@@ -22,21 +21,28 @@ from data.codec import loads
 from data.errors import ConfigError, MissingKnowledgeBase, StoreError
 from data.files import writer_lock
 from data.records import SpeciesEntry, Verification
-from data.vectors import files_of, read_table
 from kb.checklist.avilist import AVILIST_NAME
 from kb.checklist.stored.stored_checklist import StoredChecklist
 from kb.store.additions import additions
 from kb.store.calibrations import mend_calibrations
-from kb.store.chroma import Collections
+from kb.store.chroma import Chroma
+from kb.store.generations import (
+    GROUP,
+    SERVER,
+    Generation,
+    counts,
+    encode_hint,
+    lost_collections,
+    publishing,
+    whole_table,
+)
 from kb.store.layout import INFO, KnowledgeBaseInfo, Layout, collection_names, parse_info, subject_kind, write_info
 from kb.store.ledger import Ledger
-from kb.store.project import empty, project
 from kb.store.published_texts import TEXTS
-from kb.store.rows import rows_of, subject_of, texts_of
+from kb.store.rows import subject_of, texts_of
 from kb.store.stage_outputs import DistilOutput, FetchOutput
 
 _LOST = "is missing or damaged"
-GROUP = 1_000  # subjects compared at a time
 
 
 def verify(path: str | Path) -> Verification:
@@ -83,22 +89,21 @@ def verify_ledger(layout: Layout, ledger: Ledger) -> Verification:
         *_lost_checklist(layout, info),
         *mend_calibrations(layout, ledger),
     ]
-    generations = {name: ledger.generation(subject_kind(kind)) for name, (kind, _) in collection_names(info).items()}
-    damaged = {
-        name
-        for name, each in generations.items()
-        if files_of(layout.cache, each, name) and read_table(layout.cache, each, name) is None
-    }
-    mended += project(layout, info, ledger)
-    if differing := _differing(layout, info, ledger):
-        mended.append(f"Chroma: {differing} differed from the ledger; filled again")
-        empty(layout, info, ledger)
-        project(layout, info, ledger)
-    digest, wrong = digest_of(layout, info, ledger)
-    if wrong:
-        shutil.rmtree(layout.cache, ignore_errors=True)
-        project(layout, info, ledger)
-    mended += [f"cache: {name} was damaged; filled again from Chroma" for name in sorted(damaged | wrong)]
+    if lost := lost_collections(layout, info, ledger):
+        rows = counts(ledger)
+        n = sum(rows[collection_names(info)[name][0]] for name in lost)
+        problems.append(f"{n:,} vectors of {', '.join(lost)} are lost; {encode_hint(layout)}")
+        digest = ""
+    else:
+        with publishing(layout, info, ledger) as notes:
+            pass
+        if info.chroma and (differing := _differing(layout, info, ledger)):
+            notes.append(f"Chroma: {differing} differed from the matrices; filled again")
+            ledger.drop_fact(SERVER)
+            with publishing(layout, info, ledger):
+                pass
+        mended += notes
+        digest = digest_of(layout, info, ledger)
     return Verification(
         ok=not problems and not mended, digest=digest, problems=(*problems, *mended), mended=tuple(mended)
     )
@@ -120,22 +125,20 @@ def _restore_info(layout: Layout, ledger: Ledger) -> list[str]:
 
 
 def _differing(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger) -> str | None:
-    """Return the name of a collection that differs from the ledger, or None.
+    """Return the name of a collection on the server that differs from ledger and matrices, or None.
 
-    The vectors of an embedded Chroma are covered by its seal; those on a server are compared.
+    An embedded Chroma needs no look: the checksums of its files are those of its publication.
     """
-    with closing(Collections(layout, info)) as collections:
-        for group in grouped(ledger.entries(), GROUP):
-            subjects = [subject_of(entry) for entry in group]
-            for name, (kind, _) in collections.names.items():
-                expected = {row: text for subject in subjects for row, text in texts_of(subject, kind).items()}
-                if collections.texts(name, list(expected)) != expected:
+    with Generation(layout, ledger.generation()) as held, closing(Chroma(info, layout.root, layout.root)) as chroma:
+        for name, (kind, _) in chroma.names.items():
+            rows = held.rows(name, kind) or {}
+            for entries in grouped(ledger.entries(subject_kind(kind)), GROUP):
+                expected = {row: text for entry in entries for row, text in texts_of(subject_of(entry), kind).items()}
+                vectors = chroma.vectors(name, list(expected))
+                if chroma.texts(name, list(expected)) != expected:
                     return name
-                if info.chroma:
-                    rows = [row for subject in subjects for row in rows_of(subject, ledger, name, kind)]
-                    vectors = collections.vectors(name, list(expected))
-                    if any(not np.array_equal(vectors[row.id], row.vector) for row in rows):
-                        return name
+                if any(not np.array_equal(vectors[row], rows[row]) for row in expected):
+                    return name
     return None
 
 
@@ -221,26 +224,18 @@ def _lost_additions(layout: Layout, ledger: Ledger) -> list[tuple[str, str, str]
     ]
 
 
-def digest_of(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger) -> tuple[str, set[str]]:
-    """Return the digest of ids, texts, vectors and metadata, and the names of matrices in the cache that differ."""
+def digest_of(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger) -> str:
+    """Return the digest of ids, texts, vectors and metadata of a knowledge base whose vectors are whole."""
     digest = hashlib.sha256()
-    wrong: set[str] = set()
     for name, (kind, _) in collection_names(info).items():
-        generation = ledger.generation(subject_kind(kind))
-        table = read_table(layout.cache, generation, name) if kind in ("chunks", "anchors") else None
-        row = 0
-        wanted = ((key, held[kind]) for key, held in ledger.items(subject_kind(kind)) if held.get(kind))
-        for subject_id, items, matrix in ledger.vectors.matrices(name, wanted):
-            digest.update(json.dumps([name, subject_id, items], ensure_ascii=False).encode())
-            digest.update(matrix.tobytes())
-            rows = slice(row, row + len(items))
-            if table is not None and not (
-                table.ids[rows] == tuple(items) and np.array_equal(table.vectors[rows], matrix)
-            ):
-                wrong.add(name)
-            row += len(items)
+        table, row = whole_table(layout, ledger, name), 0
+        for subject_id, items in ledger.items(subject_kind(kind)):
+            if ids := items.get(kind):
+                digest.update(json.dumps([name, subject_id, ids], ensure_ascii=False).encode())
+                digest.update(table.vectors[row : row + len(ids)].tobytes())
+                row += len(ids)
     for key, page in ledger.each_output("fetch", FetchOutput):  # sorted
         digest.update(f"{key} {page.sha256}\n".encode())
     for entry in ledger.entries():
         digest.update(f"{entry.subject_id} {entry.record}\n".encode())
-    return digest.hexdigest(), wrong
+    return digest.hexdigest()

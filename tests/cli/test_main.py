@@ -17,7 +17,7 @@ from kb.http import user_agent
 ROOT = Path(__file__).resolve().parents[2]
 x = errors
 PLAIN = {
-    1: [x.ChromaDiffers], 2: [x.UsageError, x.ConfigError, x.MissingContents],
+    1: [x.StoreError], 2: [x.UsageError, x.ConfigError, x.MissingContents],
     3: [x.MissingContact, x.KnowledgeBaseLocked, x.NoEvidence, x.KeyRejected, x.NotCached],
     5: [x.UnknownTaxon, x.BadImage, x.NothingReadable],
     6: [

@@ -161,9 +161,9 @@ class Replies(ReplyCache):
 
 
 PLACES = (
-    "a.kb/ledger.sqlite*", "a.kb/chroma/chroma.sqlite3", "a.kb/chroma/*/*", "a.kb/cache/*", "a.kb/anchors/*/*",
-    "a.kb/articles/*/*", "a.kb/kb.toml", "a.kb/calibration/*", "bundle/**/*", "index/**/*", "session.json",
-    "replies.sqlite", "judgements.sqlite", "checklist.sqlite",
+    "a.kb/ledger.sqlite*", "a.kb/vectors/*/chroma/*.sqlite3", "a.kb/vectors/*/chroma/*/*", "a.kb/vectors/*/*",
+    "a.kb/anchors/*/*", "a.kb/articles/*/*", "a.kb/kb.toml", "a.kb/calibration/*", "bundle/**/*", "index/**/*",
+    "session.json", "replies.sqlite", "judgements.sqlite", "checklist.sqlite",
 )  # fmt: skip
 
 

@@ -24,7 +24,7 @@ LAYERS = {
 # A library that could be replaced is imported in one module or folder, and where it is compared with; no signature has
 # its types.
 DOORS = {
-    "chromadb": ("kb/store/chroma/",),
+    "chromadb": ("kb/store/chroma.py",),
     "openai": ("kb/endpoints/client.py",),
     "wikipediaapi": ("kb/sources/mediawiki/wiki_client.py",),
     "ray": ("data/engines/ray_engine.py",),

@@ -35,7 +35,7 @@ def test_a_new_store_version_or_detector_unpacks_the_shipped_knowledge_again(
     assert shipped.unpack_shipped(unpacked, encoders).is_dir()
     with pytest.raises(Unpacking):
         shipped.unpack_shipped(unpacked, replace(encoders, detector=None))
-    monkeypatch.setattr("kb.store.ledger.file.LEDGER_VERSION", 99)
+    monkeypatch.setattr("kb.store.ledger_file.LEDGER_VERSION", 99)
     with pytest.raises(Unpacking):
         shipped.unpack_shipped(unpacked, encoders)
 

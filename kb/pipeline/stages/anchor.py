@@ -87,7 +87,7 @@ def _store(run: BuildRun, key: str, mark: str, result: AnchorBatch | Failure, be
     output = AnchorOutput(anchors=anchors, skipped=result.skipped, versions=result.versions)
     with run.ledger.transaction():
         for space in run.info.anchor_spaces:
-            _put_given_vectors(run, key, space, result.images)
+            _put_given_vectors(run, key, collection_name("anchors", space), space, result.images)
         run.ledger.record([Step(subject_id=key, stage="anchor", fingerprint=mark, output=dumps(output))])
 
 
@@ -102,12 +102,13 @@ def _stored_photos(run: BuildRun, steps: Iterable[Step]) -> dict[str, Anchor]:
     return stored
 
 
-def _put_given_vectors(run: BuildRun, key: str, space: str, images: tuple[AnchorImage, ...]) -> None:
-    given = [(key, image.anchor.anchor_id, image.vectors[space]) for image in images if space in image.vectors]
-    rows = [(subject, item, np.asarray(vector, dtype=np.float32)) for subject, item, vector in given]
-    run.ledger.vectors.put(collection_name("anchors", space), rows)
+def _put_given_vectors(run: BuildRun, key: str, collection: str, space: str, images: tuple[AnchorImage, ...]) -> None:
+    """Keep the vectors of images without a photo, which cannot be encoded."""
+    bare = [image for image in images if image.anchor.sha256 is None and space in image.vectors]
+    rows = [(key, image.anchor.anchor_id, np.asarray(image.vectors[space], dtype=np.float32)) for image in bare]
+    run.ledger.given.put(collection, rows)
     if rows:  # the mark of the vectors before does not hold for these
-        run.ledger.drop_steps([key], ["encode"], space=collection_name("anchors", space))
+        run.ledger.drop_steps([key], ["encode"], space=collection)
 
 
 def _failed(key: str, mark: str, reason: str, before: Step | None) -> Step:

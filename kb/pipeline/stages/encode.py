@@ -1,4 +1,4 @@
-"""Encode: the vectors of every chunk, anchor, summary and term, written to the ledger.
+"""Encode: the vectors of every chunk, anchor, summary and term, kept in the ledger until they are published.
 
 Source: VR-RAG section 5.1 (chunks through every text-image encoder) and 5.2 (anchors through the visual encoder).
 Differs: anchors also go through the text-image encoders, which vr-rag-v2 needs, and with a detector an anchor's vector
@@ -8,6 +8,7 @@ be done, for want of a file, the mark of the step keeps the views of the vector,
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -17,23 +18,24 @@ from data.records import Anchor
 from kb.pipeline.stages.assemble import IN_MEMORY, Subjects
 from kb.pipeline.stages.encode_tasks import EncodeAnchors, EncodeTexts, Pictures, Texts
 from kb.pipeline.stages.run import BuildRun, Tracker, is_current
+from kb.store.generations import lost_collections
 from kb.store.layout import CollectionKind
-from kb.store.ledger import Step, StepStatus
-from kb.store.ledger.file import FINGERPRINT_DIGITS
-from kb.store.project import project
+from kb.store.ledger import FINGERPRINT_DIGITS, Step, StepStatus
 from kb.store.rows import Subject, encode_mark, items_of, subject_id
 
+_log = logging.getLogger(__name__)
 GROUP = 64  # subjects a transaction
 PICTURES = 64  # a batch of a GPU; twice as many are in memory, since the next batch is decoded meanwhile
-REPLACED = "replaced"
-"""Fact of the ledger: vectors of anchors were encoded again, and readers may have the old ones."""
 
 
 def encode(run: BuildRun, subjects: Subjects) -> set[str]:
     """Encode new contents of the subjects, and return the ids of those with an unreadable picture, which fail alone.
 
-    Readers get vectors that replace others by `publish_replaced`.
+    Lost vectors are encoded again.
     """
+    if lost := lost_collections(run.layout, run.info, run.ledger):
+        _log.warning("The vectors in %s are lost. Texts and photos are encoded again.", ", ".join(lost))
+        run.ledger.drop_encoding(lost)
     pending = _outdated(run, subjects)
     tracker = run.track("encode", sum(map(len, pending.values())))
     failed = _encode_pictures(run, pending, subjects, tracker)
@@ -58,17 +60,6 @@ def _outdated(run: BuildRun, subjects: Subjects) -> dict[str, list[str]]:
                     mark = _mark(run, subject, collection, kind, done.get(key))
                     found[collection] += [] if is_current(done.get(key), mark) else [key]
     return found
-
-
-def publish_replaced(run: BuildRun) -> None:
-    """Give readers the vectors that this build, or one that was killed, encoded again; their entries do not change."""
-    if run.ledger.fact(REPLACED) is None:
-        return
-    with run.ledger.transaction():
-        run.ledger.publish([])
-        run.ledger.note_pending(entry.subject_id for entry in run.ledger.entries("taxon"))
-        run.ledger.drop_fact(REPLACED)
-    project(run.layout, run.info, run.ledger)
 
 
 def _encode_pictures(
@@ -124,7 +115,7 @@ def _encode_texts(
         group, keys, vectors = waiting.popleft()
         made = iter(encoded)
         with run.ledger.transaction():
-            run.ledger.vectors.put(
+            run.ledger.encoded.put(
                 collection,
                 [(*key, next(made) if given is None else given) for key, given in zip(keys, vectors, strict=True)],
             )
@@ -145,7 +136,7 @@ def _store_anchors(
     for subject in group:
         key, anchors = subject_id(subject), _anchors(subject)
         bare = [anchor.anchor_id for anchor in anchors if anchor.sha256 is None]
-        given = run.ledger.vectors.of_subject(collection, key) if bare else {}
+        given = run.ledger.given.of_subject(collection, key) if bare else {}
         lost = [anchor_id for anchor_id in bare if anchor_id not in given]
         if lost:
             errors[key] = f"Reference photo {lost[0]} has neither a file nor a vector in {space}."
@@ -155,11 +146,10 @@ def _store_anchors(
                 errors[key] = made
             elif made is not None:
                 rows.append((key, anchor.anchor_id, made[space]))
+        rows += [(key, anchor_id, given[anchor_id]) for anchor_id in bare if anchor_id in given]
     rows = [row for row in rows if row[0] not in errors]
     with run.ledger.transaction():
-        if any(anchor_id in run.ledger.vectors.of_subject(collection, key) for key, anchor_id, _ in rows):
-            run.ledger.set_fact(REPLACED, "anchors")
-        run.ledger.vectors.put(collection, rows)
+        run.ledger.encoded.put(collection, rows)
         run.ledger.record([_step(run, s, collection, "anchors", errors.get(subject_id(s))) for s in group])
         # The next build downloads a missing or damaged picture again.
         run.ledger.outdate_steps(list(errors), "anchor")

@@ -8,47 +8,57 @@ from data.batches import grouped
 from kb.pipeline.stages.run import BuildRun
 from kb.sources.article_source import is_page, owner_of
 from kb.store.additions import held_pages
+from kb.store.generations import GROUP, publishing
 from kb.store.ledger import Entry
-from kb.store.project import GROUP, project
 from kb.store.published_texts import TEXTS, note_texts
 from kb.store.rows import Subject, entry_of, items_of, subject_id
 
 
-def index(run: BuildRun, subjects: Iterable[Subject], *, failed: Collection[str] = ()) -> None:
-    """Publish new entries and withdraw old ones in one transaction, then project them to Chroma.
+def index(
+    run: BuildRun, subjects: Iterable[Subject], *, failed: Collection[str] = (), is_encoding_alone: bool = False
+) -> None:
+    """Publish new entries with their vectors, and withdraw old ones.
 
-    Subjects that `encode` failed to encode stay as they were.
+    An encoding alone gives readers new vectors of the entries that they know. Subjects that `encode` failed to encode
+    stay as they were.
     """
     left_out = [step.subject_id for step in run.ledger.each_step("fetch") if step.status == "left-out"]
     # Failed subjects stay as they were; only articles that are gone from the source are withdrawn.
     gone = {owner_of(key) for key in left_out if not is_page(key) or run.ledger.step(owner_of(key), "fetch") is None}
-    n_changed = publish(run, subjects, failed=failed, gone=gone)
-    project(run.layout, run.info, run.ledger, report=run.track("index", n_changed).add)
+    with publishing(run.layout, run.info, run.ledger, track=lambda n: run.track("index", n).add):
+        if is_encoding_alone:
+            publish(run, subjects, failed=failed, gone=(), is_encoding_alone=True)
+        else:
+            publish(run, subjects, failed=failed, gone=gone)
 
 
-def publish(run: BuildRun, subjects: Iterable[Subject], *, failed: Collection[str], gone: Iterable[str]) -> int:
-    """Publish new entries in one transaction, withdraw those of `gone` without contents, and return the changes."""
-    ledger, lost, n_changed = run.ledger, set(gone), 0
+def publish(
+    run: BuildRun,
+    subjects: Iterable[Subject],
+    *,
+    failed: Collection[str],
+    gone: Iterable[str],
+    is_encoding_alone: bool = False,
+) -> None:
+    """Change the entries in the block of `publishing`; those of `gone` without contents are withdrawn."""
+    ledger, lost, new_vectors = run.ledger, set(gone), run.ledger.encoded.subjects()
     pages = held_pages(ledger)
-    with ledger.transaction():
-        for group in grouped(subjects, GROUP):
-            new = _encoded(run, [subject for subject in group if subject_id(subject) not in failed])
-            old = ledger.entries_of([entry.subject_id for entry in new])
-            lost.difference_update(map(subject_id, group))
-            if changed := [entry for entry in new if entry != old.get(entry.subject_id)]:
-                ledger.publish(changed)
-                _keep_vectors(run, [entry for entry in changed if entry.subject_id in old])
-                n_changed += len(changed)
-            species = [entry.subject_id for entry in new if entry.kind == "taxon"]
-            noted = set(ledger.steps(TEXTS, ids=species)).difference(entry.subject_id for entry in changed)
-            note_texts(run.layout, ledger, pages, (key for key in species if key not in noted))
-        if withdrawn := sorted(key for key in lost if ledger.entry(key) is not None):
-            ledger.publish([], gone=withdrawn)
-            ledger.drop_steps(withdrawn, ["encode", TEXTS])
-            for name in run.collections:
-                for key in withdrawn:
-                    ledger.vectors.keep(name, key, [])
-    return n_changed + len(withdrawn)
+    for group in grouped(subjects, GROUP):
+        new = _encoded(run, [subject for subject in group if subject_id(subject) not in failed])
+        old = ledger.entries_of([entry.subject_id for entry in new])
+        lost.difference_update(map(subject_id, group))
+        changed = [e for e in new if e != old.get(e.subject_id) or e.subject_id in new_vectors]
+        if is_encoding_alone:
+            changed = [entry for entry in changed if entry == old.get(entry.subject_id)]
+        if changed:
+            ledger.publish(changed)
+            _keep_vectors(run, [entry for entry in changed if entry.subject_id in old])
+        species = [entry.subject_id for entry in (changed if is_encoding_alone else new) if entry.kind == "taxon"]
+        noted = set(ledger.steps(TEXTS, ids=species)).difference(entry.subject_id for entry in changed)
+        note_texts(run.layout, ledger, pages, (key for key in species if key not in noted))
+    if withdrawn := sorted(key for key in lost if ledger.entry(key) is not None):
+        ledger.publish([], gone=withdrawn)
+        ledger.drop_steps(withdrawn, ["encode", TEXTS])
 
 
 def _encoded(run: BuildRun, subjects: Sequence[Subject]) -> list[Entry]:
@@ -67,6 +77,6 @@ def _keep_vectors(run: BuildRun, entries: Sequence[Entry]) -> None:
     for name, (kind, _) in run.collections.items():
         for entry in entries:
             items = entry.items.get(kind, [])
-            run.ledger.vectors.keep(name, entry.subject_id, items)
+            run.ledger.given.keep(name, entry.subject_id, items)
             if not items:  # if they come back, they are encoded again
                 run.ledger.drop_steps([entry.subject_id], ["encode"], space=name)

@@ -14,7 +14,7 @@ from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.reply_cache import ReplyCache
 from kb.lookup.context import ContextSources, contexts, search_web
 from kb.lookup.context_settings import CONTEXT_PRESETS
-from kb.store.chroma import Collections
+from kb.store.chroma import Chroma
 from kb.store.layout import collection_name
 from tests.servers.openai_server import Answer, Call, OpenAIServer, Reaction, Script
 from tests.toy.encoders import toy_encoders
@@ -77,8 +77,9 @@ def test_an_answer_lies_in_chroma_with_query_model_and_date_and_is_found_by_its_
         assert (nearest, round(similarity, 5)) == (answer.term_id, 1.0)
         name = collection_name("terms", store.info.sentence)
         metadata = {"name": "a frog in ammplexus", "model": "sonar", "asked_on": answer.asked_on}
-        with Collections(store.layout, store.info) as collections:
-            rows = collections.texts(name, [answer.term_id])
+        private = shutil.copytree(max(store.layout.vectors.glob("*/chroma"), key=os.path.getmtime), store.path / "copy")
+        with Chroma(store.info, private, store.path) as chroma:
+            rows = chroma.texts(name, [answer.term_id])
         assert rows == {answer.term_id: ("a frog in ammplexus", metadata)}
         found = kb.context(store, "Photo of a frog in ammplexus", encoder)
         assert (found.passage, found.asked_on) == ("Frogs embrace. He holds her [1].", answer.asked_on)

@@ -13,8 +13,9 @@ import pytest
 import kb
 from data.contracts import Encoders
 from data.errors import MissingKnowledgeBase, StoreError, UsageError
+from data.records import Verification
 from kb import OwnText
-from kb.store.chroma import Collections
+from kb.store.chroma import Chroma
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger
 from kb.store.rows import subject_of, texts_of
@@ -45,14 +46,15 @@ def without_a_row_of_chroma(path: Path) -> None:
     layout = Layout(path)
     with closing(Ledger(layout.ledger, read_only=True)) as ledger:
         subject = subject_of(next(ledger.entries()))
-    with Collections(layout, layout.require()) as collections:
+    with Chroma(layout.require(), next(layout.vectors.glob("*/chroma")), path) as collections:
         name = next(name for name, (kind, _) in collections.names.items() if kind == "anchors")
         collections.delete(name, [next(iter(texts_of(subject, "anchors")))])
 
 
 def sql(statement: str, file: str = "ledger.sqlite") -> Harm:
     def harm(path: Path) -> None:
-        with closing(sqlite3.connect(path / file)) as db, db:
+        [found] = path.glob(file)
+        with closing(sqlite3.connect(found)) as db, db:
             assert db.execute(statement).rowcount > 0
 
     return harm
@@ -92,12 +94,12 @@ def without_tables(content: bytes) -> bytes:
 
 
 def with_a_garbled_page(content: bytes) -> bytes:
-    middle = len(content) // 2 // 8192 * 8192
-    return content[:middle] + b"\x7f" * 8192 + content[middle + 8192 :]
+    third = 2 * 8192  # the first with rows
+    return content[:third] + b"\x7f" * 8192 + content[third + 8192 :]
 
 
 def of_other_species(path: Path) -> None:
-    index = min(path.glob("cache/rows-*.json"))
+    index = min(path.glob("vectors/*/rows-*.json"))
     content = json.loads(index.read_bytes())
     index.write_text(json.dumps({**content, "owners": content["owners"][::-1]}))
 
@@ -106,19 +108,20 @@ TEXT_IN_CHROMA = (
     "UPDATE embedding_metadata SET string_value = 'pink' WHERE key = 'chroma:document' AND id IN "
     "(SELECT max(id) FROM embedding_metadata WHERE key = 'chroma:document')"
 )
-CHROMA = "Chroma was missing, damaged or incomplete; filled again from the ledger"
-CACHE = "was damaged; filled again from Chroma"
+CHROMA = "Chroma was missing, damaged or incomplete; filled again from the matrices"
+MATRIX = "was damaged; filled again from Chroma"
 FETCH = "is missing or damaged; kb build fetches it again"
 TOML = "kb.toml was missing or damaged; restored from the ledger"
 DAMAGES: dict[str, tuple[Harm, str, str]] = {
     "Chroma: a row is gone": (without_a_row_of_chroma, CHROMA, "verify"),
-    "Chroma: its schema is garbled": (change("chroma/chroma.sqlite3", without_tables), CHROMA, "verify"),
-    "Chroma: a text changed": (sql(TEXT_IN_CHROMA, "chroma/chroma.sqlite3"), "differed from the ledger", "verify"),
-    "Chroma: bytes of an index changed": (change("chroma/*/data_level0.bin", scattered), CHROMA, "verify"),
-    "Chroma: the folder is gone": (without("chroma"), CHROMA, "verify"),
-    "cache: the folder is gone": (without("cache"), "", "verify"),
-    "cache: a number changed": (change("cache/chunks-*.npy", flipped), CACHE, "verify"),
-    "cache: rows of other species": (of_other_species, CACHE, "verify"),
+    "Chroma: its schema is garbled": (change("vectors/*/chroma/*.sqlite3", without_tables), CHROMA, "verify"),
+    "Chroma: a text changed": (sql(TEXT_IN_CHROMA, "vectors/*/chroma/*.sqlite3"), CHROMA, "verify"),
+    "Chroma: bytes of an index changed": (change("vectors/*/chroma/*/data_level0.bin", scattered), CHROMA, "verify"),
+    "Chroma: the folder is gone": (without("vectors/*/chroma"), CHROMA, "verify"),
+    "Chroma: an index is gone": (without("vectors/*/chroma/*-*"), CHROMA, "verify"),
+    "matrices: one is gone": (without("vectors/*/anchors-*.npy"), MATRIX, "verify"),
+    "matrices: a number changed": (change("vectors/*/chunks-*.npy", flipped), MATRIX, "verify"),
+    "matrices: rows of other species": (of_other_species, MATRIX, "verify"),
     "kb.toml is gone": (without("kb.toml"), TOML, "verify"),
     "kb.toml is garbled": (change("kb.toml", lambda _: b"\xff\x00 no toml"), TOML, "verify"),
     "kb.toml: a letter changed": (change("kb.toml", lambda text: text.replace(b"words", b"w0rds")), TOML, "verify"),
@@ -136,13 +139,11 @@ def test_damage_is_found_and_mended(
     harm, message, by = DAMAGES[name]
     right = answers(path, encoders)
     harm(path)
-    if name.startswith(("Chroma: b", "Chroma: the", "cache")):
+    if name.startswith(("Chroma", "matrices")):
         assert answers(path, encoders) == right
-        is_told = "cache is missing or damaged. The ledger is used instead" in caplog.text
-        assert is_told is name.startswith("cache")
+        assert "is missing or damaged; kb verify repairs it. The answers are the same, but slower." in caplog.text
     found = kb.verify(path)
-    assert bool(found.problems) is bool(message)
-    assert all(message in problem or CACHE in problem for problem in found.problems), found.problems
+    assert found.problems and all(message in problem for problem in found.problems), found.problems
     assert (found.problems == found.mended) is (by == "verify")
     assert answers(path, encoders) == right
     if by == "build":
@@ -170,11 +171,9 @@ def answers(path: Path, encoders: Encoders) -> object:
 
 
 ONE = "WHERE subject_id = 'avis-002'"
-VECTORS = "UPDATE vectors SET vectors = CAST(substr(vectors, 1, 8) || x'00000040' || substr(vectors, 13) AS BLOB)"
 LEDGER: dict[str, Harm] = {
     "a letter of an entry": sql(f"UPDATE entries SET record = replace(record, 'bird', 'brid') {ONE}"),
     "a text that is not UTF-8": sql(f"UPDATE entries SET name = CAST(x'41ff' AS TEXT) {ONE}"),
-    "a number of a vector": sql(f"{VECTORS} {ONE}"),
     "the whole file": change("ledger.sqlite", lambda _: b"SQLite format 3\x00" + b"\x13" * 9000),
     "the schema": change("ledger.sqlite", without_tables),
     "a page": change("ledger.sqlite", with_a_garbled_page),
@@ -186,6 +185,8 @@ def test_damage_to_the_ledger_is_an_error_with_remedies(copy: tuple[Path, str], 
     path, digest = copy
     whole = (path / "ledger.sqlite").read_bytes()
     for name, harm in LEDGER.items():
+        for left in path.glob("ledger.sqlite-*"):
+            left.unlink()
         (path / "ledger.sqlite").write_bytes(whole)
         harm(path)
         for use in (kb.open, lambda path: build(path, encoders)) if "entry" in name else ():
@@ -227,6 +228,25 @@ def test_only_a_build_accepts_a_missing_or_empty_ledger(copy: tuple[Path, str], 
         assert "kb build" in (caught.value.hint or "")
         assert not (copy[0] / "ledger.sqlite").exists()
     assert build(copy[0], encoders) == copy[1]
+
+
+@pytest.mark.parametrize("harm", [without("vectors/*"), change("vectors/*/manifest.json", flipped)])
+def test_vectors_that_are_gone_with_chroma_and_matrices_are_encoded_again(
+    copy: tuple[Path, str], encoders: Encoders, harm: Harm, caplog: pytest.LogCaptureFixture
+) -> None:
+    path, digest = copy
+    right = answers(path, encoders)
+    harm(path)
+    with pytest.raises(StoreError, match=r"The vectors of .* are missing or damaged"):
+        answers(path, encoders)
+    [problem] = kb.verify(path).problems
+    assert problem.endswith(f"are lost; kb build --only encode --kb {path} encodes its texts and photos again.")
+    with pytest.raises(StoreError, match="is missing"):
+        kb.remove(path, ["Avis 003"])
+    kb.build(path, [], PageSource(), encoders, only="encode")
+    assert "are lost. Texts and photos are encoded again" in caplog.text
+    assert answers(path, encoders) == right
+    assert kb.verify(path) == Verification(ok=True, digest=digest, problems=(), mended=())
 
 
 def test_a_knowledge_base_used_after_close_says_closed(copy: tuple[Path, str], encoders: Encoders) -> None:

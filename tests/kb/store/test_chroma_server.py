@@ -1,5 +1,3 @@
-import logging
-import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +9,7 @@ from data.contracts import Encoders
 from data.errors import ConfigError, SourceUnavailable
 from data.records import Progress, Verification
 from kb.pipeline.settings import BuildSettings
-from kb.store.chroma import Collections
+from kb.store.chroma import Chroma
 from kb.store.layout import Layout
 from tests.pages import PageSource, made_up_taxa
 from tests.servers.chroma_server import ChromaServer
@@ -47,9 +45,9 @@ def test_a_shared_server_keeps_knowledge_bases_separate(
     path = tmp_path / "b.kb"
     for place in ("folder", server.address, "folder"):
         kb.build(path, made_up_taxa(7), PageSource(), encoders, terms=TERMS, settings=BuildSettings(chroma=place))
-        assert (path / "chroma").exists() == (place == "folder")
+        assert len([*path.glob("vectors/*/chroma")]) == (place == "folder")
         assert kb.verify(path) == in_folder
-    with Collections(Layout(path), replace(Layout(path).require(), chroma=server.address)) as on_server:
+    with Chroma(replace(Layout(path).require(), chroma=server.address), path, path) as on_server:
         assert [on_server.count(name) for name in on_server.names] == [0] * len(on_server.names)
     with kb.open(tmp_path / "a.kb") as store:
         [vector] = encoders.sentence.encode_texts([store.summary_texts()[0]])
@@ -57,16 +55,12 @@ def test_a_shared_server_keeps_knowledge_bases_separate(
 
 
 def test_verify_fills_a_server_address_written_into_kb_toml(
-    tmp_path: Path, server: ChromaServer, encoders: Encoders, in_folder: Verification, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, server: ChromaServer, encoders: Encoders, in_folder: Verification
 ) -> None:
     path = tmp_path / "a.kb"
     kb.build(path, made_up_taxa(7), PageSource(), encoders, terms=TERMS)
     toml = Layout(path).toml
     toml.write_text(toml.read_text().replace('chroma = ""', f'chroma = "{server.address}"'))
-    shutil.rmtree(Layout(path).cache)  # from which the answers would come
-    with kb.open(path) as store, caplog.at_level(logging.WARNING):
-        assert len(kb.search(store, "red crown", encoders.sentence, n=2)) == 2
-    assert "cache is missing or damaged. The ledger is used instead" in caplog.text
     assert len(kb.verify(path).mended) > 0
     assert kb.verify(path) == in_folder
 
@@ -87,9 +81,9 @@ def test_an_unreachable_server_is_named(tmp_path: Path, encoders: Encoders) -> N
 
 
 def test_a_server_killed_under_a_writer_loses_nothing(
-    tmp_path: Path, encoders: Encoders, in_folder: Verification
+    tmp_path: Path, encoders: Encoders, in_folder: Verification, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The writer fails with the server's address; a reader needs no server and keeps answering from its snapshot."""
+    """The writer fails with the server's address; a reader says so and keeps answering from its matrices."""
     server, path = ChromaServer(tmp_path / "data"), tmp_path / "a.kb"
     settings = BuildSettings(chroma=server.address)
     server.start()
@@ -107,7 +101,8 @@ def test_a_server_killed_under_a_writer_loses_nothing(
             assert kb.search(reader, "red crown and blue back", encoders.sentence, n=5) == before
         with kb.open(path) as reader:
             [vector] = encoders.sentence.encode_texts(["red crown"])
-            assert len(reader.query_species(vector, 9)) == len(reader.taxon_ids) == 7
+            assert len(reader.query_species(vector, 9)) == len(reader.taxon_ids) == 4
+        assert "does not answer" in caplog.text
         server.start()
         kb.build(path, made_up_taxa(7), PageSource(), encoders, terms=TERMS, settings=settings)
         assert kb.verify(path) == in_folder

@@ -1,21 +1,37 @@
-"""Queries of the ledger: facts, subjects, results of stages, vectors, finished subjects and what is to be projected."""
+"""The ledger: results of all stages and finished subjects, from which the rest of a knowledge base can be made again.
+
+A subject is a species or a term. The result of a stage is valid only for the input whose fingerprint it carries. Every
+row has a checksum, compared on each read and by `kb verify`. Damage is therefore an error with a remedy, never a wrong
+answer. Vectors lie here only until they are published, but for anchors that came as vectors alone.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
 
+import numpy as np
+
+from data.arrays import FloatArray
 from data.batches import grouped
 from data.codec import loads
 from data.errors import KnowledgeBaseLocked
+from data.files import sha256_hex
 from data.records import Failure, LeftOut, SubjectKind
-from kb.store.ledger.file import FINGERPRINT_DIGITS, TABLES, LedgerFile
-from kb.store.ledger.vectors import Vectors
+from kb.store.ledger_file import TABLES, LedgerFile
+
+FINGERPRINT_DIGITS = 32
+
+
+def fingerprint(*parts: object) -> str:
+    """Return 32 hex digits that identify the parts, which may be anything that JSON can express."""
+    return sha256_hex(json.dumps(parts, sort_keys=True, ensure_ascii=False, separators=(",", ":")))[:FINGERPRINT_DIGITS]
+
 
 StepStatus = Literal["done", "failed", "left-out"]
 
@@ -48,10 +64,57 @@ class Entry(NamedTuple):
 
 RecordT = TypeVar("RecordT")
 GENERATION = "generation"
-"""Fact with the name of the current state; every change of the entries sets a new one.
+"""Fact with the name of the current state, and of the folder with its vectors; every publication sets a new one."""
 
-`generation:taxon` and `generation:term` are set with it by changes of species or terms alone.
-"""
+
+class Vectors:
+    """Vectors of a table of the ledger, each `(dim,)` float32: a row for each subject and collection."""
+
+    def __init__(self, file: LedgerFile, table: Literal["encoded", "given"]) -> None:
+        self._file, self._table = file, table
+
+    def put(self, collection: str, rows: Iterable[tuple[str, str, FloatArray]]) -> None:
+        """Add or replace `(subject_id, item_id, vector)`."""
+        by_subject: dict[str, dict[str, FloatArray]] = {}
+        for subject, item, vector in rows:
+            by_subject.setdefault(subject, {})[item] = vector
+        self._file.put(
+            self._table,
+            [
+                _packed(subject, collection, self.of_subject(collection, subject) | vectors)
+                for subject, vectors in by_subject.items()
+            ],
+        )
+
+    def keep(self, collection: str, subject_id: str, items: Sequence[str]) -> None:
+        """Delete the vectors of one subject except those of `items`."""
+        held = self.of_subject(collection, subject_id)
+        if set(held) <= set(items):
+            return
+        self._file.delete(self._table, "collection = ? AND subject_id = ?", [(collection, subject_id)])
+        if remaining := {item: vector for item, vector in held.items() if item in items}:
+            self._file.put(self._table, [_packed(subject_id, collection, remaining)])
+
+    def of_subject(self, collection: str, subject_id: str) -> dict[str, FloatArray]:
+        """Return item_id -> vector of one subject."""
+        rows = self._file.select(self._table, "WHERE collection = ? AND subject_id = ?", (collection, subject_id))
+        if not rows:
+            return {}
+        items = json.loads(rows[0][2])
+        return dict(zip(items, np.frombuffer(rows[0][3], dtype="<f4").reshape(len(items), -1), strict=True))
+
+    def subjects(self) -> set[str]:
+        """Return the ids of all subjects with vectors in the table."""
+        return {subject_id for (subject_id,) in self._file.read(f"SELECT DISTINCT subject_id FROM {self._table}")}
+
+    def drop(self, subject_ids: Iterable[str]) -> None:
+        """Delete all vectors of some subjects."""
+        self._file.delete(self._table, "subject_id = ?", [(key,) for key in subject_ids])
+
+
+def _packed(subject_id: str, collection: str, vectors: Mapping[str, FloatArray]) -> tuple[str | bytes, ...]:
+    rows = np.stack([np.asarray(vector, dtype="<f4") for vector in vectors.values()])
+    return subject_id, collection, json.dumps(list(vectors)), rows.tobytes()
 
 
 class Ledger(LedgerFile):
@@ -59,7 +122,10 @@ class Ledger(LedgerFile):
 
     def __init__(self, path: Path, *, read_only: bool = False, create: bool = False) -> None:
         super().__init__(path, read_only=read_only, create=create)
-        self.vectors = Vectors(self)
+        self.encoded = Vectors(self, "encoded")
+        """Vectors that no reader has yet."""
+        self.given = Vectors(self, "given")
+        """Vectors of anchors without a photo, which cannot be made again."""
 
     def check(self) -> None:
         """Compare all checksums, and rows with indices: SQLite finds lost rows, but no changed letter."""
@@ -134,10 +200,9 @@ class Ledger(LedgerFile):
         return found.hexdigest()
 
     def drop_subjects(self, subject_ids: Iterable[str]) -> None:
-        """Delete subjects with their steps, vectors and entries."""
+        """Delete subjects with their steps and vectors; readers see their entries until `publish` deletes them."""
         ids = list(subject_ids)
-        self.publish([], gone=ids)
-        for table in ("subjects", "steps", "vectors"):
+        for table in ("subjects", "steps", "encoded", "given"):
             self.delete(table, "subject_id = ?", [(key,) for key in ids])
 
     def set_left_out(self, found: Iterable[LeftOut]) -> None:
@@ -204,6 +269,15 @@ class Ledger(LedgerFile):
             [(stage, space, subject_id) for subject_id in subject_ids for stage in stages],
         )
 
+    def drop_encoding(self, collections: Iterable[str]) -> None:
+        """Make the next build encode the contents of these collections again, but for those of `encoded`."""
+        self.delete(
+            "steps",
+            "stage = 'encode' AND space = ?1"
+            " AND subject_id NOT IN (SELECT subject_id FROM encoded WHERE collection = ?1)",
+            [(name,) for name in collections],
+        )
+
     def outdate_steps(self, subject_ids: Sequence[str], stage: str) -> None:
         """Make the next build repeat a stage; its results are used until then."""
         for group in grouped(subject_ids, 500):
@@ -221,12 +295,10 @@ class Ledger(LedgerFile):
     def publish(self, entries: Sequence[Entry], *, gone: Sequence[str] = ()) -> None:
         """Add or replace entries, delete those of `gone`, and mark all of them as pending.
 
-        The caller holds a transaction and calls `kb.store.project` after it.
+        For the block of `kb.store.generations.publishing`.
         """
         self.note_pending([*(entry.subject_id for entry in entries), *gone])
-        state = secrets.token_hex(8)
-        kinds = {entry.kind for entry in entries} if entries and not gone else ("taxon", "term")
-        self.put("facts", ((key, state) for key in (GENERATION, *(f"{GENERATION}:{kind}" for kind in kinds))))
+        self.set_fact(GENERATION, secrets.token_hex(8))
         self.delete("entries", "subject_id = ?", [(key,) for key in gone])
         self.put("entries", ((*entry[:-1], json.dumps(entry.items, sort_keys=True)) for entry in entries))
 
@@ -263,9 +335,9 @@ class Ledger(LedgerFile):
         """Return subject_id -> entry, for the finished subjects among some hundreds."""
         return {row[0]: _entry(row) for row in self._rows("entries", ids)}
 
-    def generation(self, kind: SubjectKind | None = None) -> str:
-        """Return the name of the current state, or of that of all species or terms; empty before the first entry."""
-        return self.fact(GENERATION if kind is None else f"{GENERATION}:{kind}") or ""
+    def generation(self) -> str:
+        """Return the name of the current state; empty before the first entry."""
+        return self.fact(GENERATION) or ""
 
     def note_pending(self, subject_ids: Iterable[str]) -> None:
         """Mark subjects as pending, with the items that Chroma may hold of them."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 import zlib
@@ -15,31 +14,26 @@ from data.errors import KnowledgeBaseLocked, StoreError, UsageError
 from data.files import (
     closed_on_error,
     is_of_disk,
-    sha256_hex,
     storage_error,
     storage_errors,
     transaction,
     use_write_ahead_log,
 )
 
-LEDGER_VERSION = 3
+LEDGER_VERSION = 4
 SYNCHRONOUS = "NORMAL"  # with a write-ahead log: a power cut may cost the last transactions, but breaks nothing
 PAGE_BYTES = 8192  # vectors of 768 numbers waste less of such a page than of the usual 4096 bytes
+SHRINKS = "auto_vacuum = INCREMENTAL"  # vectors are in the file only until they are published
 TABLES: Mapping[str, tuple[str, str]] = {
     "facts": ("key, value", "key"),
     "subjects": ("subject_id, kind, name, record", "subject_id"),
     "steps": ("subject_id, stage, fingerprint, status, space, error, output", "stage, space, subject_id"),
     "left_out": ("name, reason, detail", "name"),
-    "vectors": ("subject_id, collection, items, vectors", "collection, subject_id"),
+    "encoded": ("subject_id, collection, items, vectors", "collection, subject_id"),
+    "given": ("subject_id, collection, items, vectors", "collection, subject_id"),
     "entries": ("subject_id, kind, name, document, record, items", "subject_id"),
 }
 """Table -> columns and primary key; each table also has the column `checksum`, over all other columns."""
-FINGERPRINT_DIGITS = 32
-
-
-def fingerprint(*parts: object) -> str:
-    """Return 32 hex digits that identify the parts, which may be anything that JSON can express."""
-    return sha256_hex(json.dumps(parts, sort_keys=True, ensure_ascii=False, separators=(",", ":")))[:FINGERPRINT_DIGITS]
 
 
 def checksum(values: Sequence[str | bytes | None]) -> int:
@@ -57,6 +51,7 @@ def connect_writer(path: Path) -> sqlite3.Connection:
     db = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
     with closed_on_error(db):
         db.execute(f"PRAGMA page_size={PAGE_BYTES}")
+        db.execute(f"PRAGMA {SHRINKS}")
         use_write_ahead_log(db)
         db.execute(f"PRAGMA synchronous={SYNCHRONOUS}")
         with storage_errors(path.parent), transaction(db):
@@ -127,7 +122,10 @@ class LedgerFile:
         if version != LEDGER_VERSION:
             raise StoreError(
                 f"{self.path}: written by another version of Fieldmark (ledger {version}, expected {LEDGER_VERSION})",
-                hint="Build the knowledge base again, in a new folder.",
+                hint=(
+                    f"With that version: kb export BUNDLE --kb {self.path.parent}; with this one: kb import BUNDLE "
+                    "--kb NEW. Or build it again, in a new folder."
+                ),
             )
 
     def close(self) -> None:
@@ -209,9 +207,16 @@ class LedgerFile:
             yield
 
     def hold(self) -> None:
-        """Make all reads until `close` see the present state, whatever writers do; for readers."""
+        """Make all reads until `close` or the next `hold` see the present state, whatever writers do; for readers."""
+        if self._db.in_transaction:
+            self._db.execute("ROLLBACK")
         self._db.execute("BEGIN")
         self.read("SELECT 1 FROM facts LIMIT 1")  # SQLite fixes the state at the first read
+
+    def shrink(self) -> None:
+        """Give the room of deleted rows back to the disk."""
+        with storage_errors(self.path.parent):
+            self._db.executescript("PRAGMA incremental_vacuum")  # `execute` would take a single step
 
     def checkpoint(self) -> None:
         """Move the write-ahead log into the file; while a reader needs the log, leave that to the next writer."""

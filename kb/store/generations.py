@@ -1,0 +1,483 @@
+"""Generations: folders with the published vectors, each a Chroma and the matrices read from it.
+
+    vectors/NAME/manifest.json          checksums of all other files, written last
+                 chroma/                absent if the knowledge base has a Chroma server
+                 COLLECTION.npy         its vectors, which recognition maps and scores as a whole
+                 rows-HASH.json         ids and species of the rows of matrices
+
+A published folder is never written. A writer changes the ledger in the block of `publishing`, which fills a private
+copy of the last generation, renames it, and commits the ledger's transaction with its name. So a reader sees all of a
+change or nothing, and a process that is killed leaves the ledger as it was, with the vectors that it had encoded.
+Readers lock the generation that they opened, and writers delete the others.
+
+Chroma maps index files unchecked, and changes `chroma.sqlite3` as it opens it. So a reader opens a temporary folder
+with a copy of that file and links to the others, after a look at the checksums. Chroma and the matrices restore each
+other.
+
+A Chroma server is changed in place, and readers take only candidates from it: ids and scores are those of the matrices.
+The ledger names the server that holds all rows; the name is deleted before a change and set in its transaction.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from threading import Lock
+from typing import BinaryIO
+
+import numpy as np
+
+from data.arrays import FloatArray, IntArray
+from data.batches import grouped
+from data.contracts import VectorTable
+from data.errors import SourceUnavailable, StoreError
+from data.files import Closing, file_checksum, sha256_hex, write_atomic, writing
+from kb.store.chroma import PAGE, Chroma, Row, blank_unset_memory
+from kb.store.layout import (
+    CollectionKind,
+    KnowledgeBaseInfo,
+    Layout,
+    collection_names,
+    keep_info,
+    subject_kind,
+    write_info,
+)
+from kb.store.ledger import Ledger
+from kb.store.rows import Subject, items_of, row_id, subject_id, subject_of, texts_of
+
+MANIFEST = "manifest.json"
+SERVER = "chroma server"
+"""Fact with the address of the server that holds all rows; absent while they are being written."""
+GROUP = 1_000  # subjects written at a time
+_PART = ".part-"
+_CHROMA = "chroma/"
+_HEADERS = Lock()
+"""For NumPy, which parses headers as Python source: on CPython 3.11 two threads doing so at once can fail."""
+
+
+class Generation(Closing):
+    """A published generation, locked until `close`; without files if it is missing, damaged or replaced by now."""
+
+    def __init__(self, layout: Layout, name: str) -> None:
+        self.name, self.folder = name, layout.vectors / name
+        self.files: Mapping[str, str] = {}
+        """File -> checksum."""
+        self._tables: Mapping[str, tuple[str, str]] = {}
+        self._lock: BinaryIO | None = None
+        with suppress(OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            self._lock = (self.folder / MANIFEST).open("rb")
+            if name and _is_locked(self._lock, is_shared=True):
+                manifest = json.loads(self._lock.read())
+                self._tables = {table: (files[0], files[1]) for table, files in manifest["tables"].items()}
+                self.files = dict(manifest["files"])
+
+    def close(self) -> None:
+        """Let the next writer delete it."""
+        if self._lock is not None:
+            self._lock.close()
+
+    def table(self, name: str) -> VectorTable | None:
+        """Return the rows of a collection with their matrix mapped, or None if they are missing or damaged."""
+        if not self.name or (self.files and name not in self._tables):
+            return VectorTable(ids=(), owners=np.zeros(0, np.intp), vectors=np.zeros((0, 1), np.float32))
+        try:
+            matrix, rows = self._tables[name]
+            if not self._are_whole((matrix, rows)):
+                return None
+            with _HEADERS:
+                vectors: FloatArray = np.load(self.folder / matrix, mmap_mode="r", allow_pickle=False)
+            ids, owners, _ = _read_rows(self.folder / rows, self.files[rows])
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        if vectors.ndim != 2 or vectors.dtype != np.float32 or not vectors.shape[0] == len(ids) == owners.shape[0]:
+            return None
+        return VectorTable(ids=ids, owners=owners, vectors=vectors)
+
+    def rows(self, name: str, kind: CollectionKind) -> dict[str, FloatArray] | None:
+        """Return id in Chroma -> vector of `table`."""
+        if (table := self.table(name)) is None:
+            return None
+        file = self._tables[name][1]
+        _, _, subjects = _read_rows(self.folder / file, self.files[file])
+        keys = (row_id(subjects[owner], kind, item) for owner, item in zip(table.owners, table.ids, strict=True))
+        return dict(zip(keys, table.vectors, strict=True))
+
+    def link_matrix(self, name: str, to: Path) -> bool:
+        """Make another name for the matrix of a collection; False if it is missing or damaged, or links are."""
+        if self.table(name) is None:
+            return False
+        try:
+            to.hardlink_to(self.folder / self._tables[name][0])
+        except OSError:
+            return False
+        return True
+
+    def has_chroma(self) -> bool:
+        """Return whether it holds an undamaged Chroma."""
+        files = [file for file in self.files if file.startswith(_CHROMA)]
+        return bool(files) and self._are_whole(files)
+
+    def copy_chroma(self, to: Path, *, is_linked: bool = False) -> None:
+        """Copy its Chroma to a new folder; if wanted, link the files that Chroma does not change."""
+        for file in (file for file in self.files if file.startswith(_CHROMA)):
+            source, target = self.folder / file, to / file.removeprefix(_CHROMA)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if is_linked and source.suffix != ".sqlite3":
+                with suppress(OSError):  # a system without links
+                    target.symlink_to(source.absolute())
+                    continue
+            with writing(target):
+                shutil.copyfile(source, target)
+
+    def _are_whole(self, files: Iterable[str]) -> bool:
+        try:
+            return all(file_checksum(self.folder / file) == self.files[file] for file in files)
+        except (OSError, ValueError, KeyError):
+            return False
+
+
+def _is_locked(file: BinaryIO, *, is_shared: bool) -> bool:
+    """Lock a file if no other process stands against it; True too where the system or the disk has no locks."""
+    try:
+        import fcntl
+
+        fcntl.flock(file, (fcntl.LOCK_SH if is_shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except (ImportError, OSError):
+        return True
+    return os.fstat(file.fileno()).st_nlink > 0  # else it was deleted between opening and locking
+
+
+@lru_cache(maxsize=8)
+def _read_rows(path: Path, checksum: str) -> tuple[tuple[str, ...], IntArray, tuple[str, ...]]:
+    """Return the item ids, the positions of their subjects, and the ids of all subjects."""
+    index = json.loads(path.read_bytes())
+    owners: IntArray = np.asarray(index["owners"], dtype=np.intp)
+    owners.flags.writeable = False
+    return tuple(index["ids"]), owners, tuple(index["subjects"])
+
+
+def generation_of(layout: Layout, ledger: Ledger) -> Generation:
+    """Return the generation of a reader's ledger, which is held in the same state."""
+    tried = set[str]()
+    while True:
+        ledger.hold()
+        found = Generation(layout, ledger.generation())
+        if found.files or found.name in tried:  # lost, not replaced meanwhile
+            return found
+        tried.add(found.name)
+        found.close()
+
+
+def whole_table(layout: Layout, ledger: Ledger, name: str) -> VectorTable:
+    """Return the rows of a collection of the present generation; for the holder of the writer's lock.
+
+    Raises:
+        StoreError: if they are missing or damaged.
+    """
+    with Generation(layout, ledger.generation()) as held:
+        if (table := held.table(name)) is None:
+            raise StoreError(f"The vectors of {name} are missing or damaged", hint="Run kb verify.")
+        return table
+
+
+def counts(ledger: Ledger) -> dict[str, int]:
+    """Return kind of collection -> number of rows of each collection of this kind."""
+    found: dict[str, int] = {}
+    for _, held in ledger.items():
+        for kind, items in held.items():
+            found[kind] = found.get(kind, 0) + len(items)
+    return found
+
+
+def lost_collections(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger) -> list[str]:
+    """Return the collections whose vectors are gone with both Chroma and their matrix, and must be encoded again."""
+    with Generation(layout, ledger.generation()) as held:
+        damaged = _damaged(info, held, counts(ledger))
+        return [] if not damaged or _is_filled(info, ledger, held) else damaged
+
+
+def _damaged(info: KnowledgeBaseInfo, held: Generation, expected: Mapping[str, int]) -> list[str]:
+    """Return the collections that should have a matrix and have none."""
+    names = collection_names(info).items()
+    return [name for name, (kind, _) in names if expected.get(kind) and held.table(name) is None]
+
+
+def _is_filled(info: KnowledgeBaseInfo, ledger: Ledger, held: Generation) -> bool:
+    """Return whether Chroma holds the rows of the last generation."""
+    return ledger.fact(SERVER) == info.chroma if info.chroma else held.has_chroma()
+
+
+@contextmanager
+def publishing(
+    layout: Layout,
+    info: KnowledgeBaseInfo,
+    ledger: Ledger,
+    *,
+    track: Callable[[int], Callable[[int], None]] = lambda _: lambda _: None,
+) -> Iterator[list[str]]:
+    """Publish the entries that the block changes in the ledger, in one transaction; for the holder of the lock.
+
+    Yields notes on the parts of the last generation that were damaged and are restored. `track` gets the number of
+    subjects to write, and returns a function that gets the number of those written.
+
+    Raises:
+        SourceUnavailable: if the Chroma server does not answer.
+        MissingRequirement: if the disk is full.
+        StoreError: if the ledger is damaged, or vectors are lost.
+    """
+    with Generation(layout, ledger.generation()) as held:
+        is_filled, expected = _is_filled(info, ledger, held), counts(ledger)
+        damaged = _damaged(info, held, expected)
+        notes = [f"The matrix of {name} was damaged; filled again from Chroma" for name in damaged]
+        if expected and not is_filled:
+            notes = ["Chroma was missing, damaged or incomplete; filled again from the matrices"]
+        if info.chroma:
+            ledger.drop_fact(SERVER)
+        with ledger.transaction():
+            keep_info(ledger, info)
+            yield notes
+            changed = set(ledger.pending())
+            if is_changed := bool(changed or notes):
+                ledger.publish([])
+                if not is_filled:
+                    ledger.note_pending(key for key, _ in ledger.items())
+                _Publication(layout, info, ledger, held, changed, is_filled=is_filled).publish(track)
+                ledger.encoded.drop(changed)
+                ledger.drop_pending()
+            if info.chroma:
+                ledger.set_fact(SERVER, info.chroma)
+            else:
+                ledger.drop_fact(SERVER)
+    if is_changed:
+        ledger.shrink()
+        _remove_others(layout, ledger)
+
+
+class _Publication:
+    """One new generation, from the last one and the pending subjects of the ledger."""
+
+    def __init__(
+        self,
+        layout: Layout,
+        info: KnowledgeBaseInfo,
+        ledger: Ledger,
+        held: Generation,
+        changed: set[str],
+        *,
+        is_filled: bool,
+    ) -> None:
+        self._layout, self._info, self._ledger, self._generation = layout, info, ledger, held
+        self._changed, self._is_filled = changed, is_filled
+        self._names = collection_names(info)
+        self._held: dict[str, Mapping[str, FloatArray]] = {}
+        self._part = layout.vectors / f"{_PART}{ledger.generation()}"
+
+    def publish(self, track: Callable[[int], Callable[[int], None]]) -> None:
+        """Write it to a private folder, and rename that."""
+        part, expected = self._part, counts(self._ledger)
+        with writing(part):
+            part.mkdir(parents=True)
+        if self._is_filled and not self._info.chroma:
+            self._generation.copy_chroma(part / _CHROMA)
+        with closing(Chroma(self._info, part / _CHROMA, self._layout.root)) as chroma:
+            written = self._write(chroma, track(len(self._ledger.pending())))
+            for name, (kind, _) in self._names.items():
+                if self._info.chroma and chroma.count(name) != expected.get(kind, 0):
+                    self._mend(chroma, name)
+                if not expected.get(kind):  # readers would write to the index files of an empty collection
+                    chroma.drop(name)
+            with writing(part):
+                tables = {
+                    name: self._write_table(chroma, name, kind, is_linked=name not in written)
+                    for name, (kind, _) in self._names.items()
+                    if expected.get(kind)
+                }
+            for name in tables:
+                chroma.settle(name)
+        if not self._info.chroma:
+            blank_unset_memory(part / _CHROMA)
+        files = {}
+        for path in sorted(each for each in part.rglob("*") if each.is_file()):
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
+            files[str(path.relative_to(part))] = file_checksum(path)
+        write_atomic(part / MANIFEST, json.dumps({"tables": tables, "files": files}).encode())
+        part.rename(self._layout.vectors / self._ledger.generation())
+
+    def _write(self, chroma: Chroma, report: Callable[[int], None]) -> set[str]:
+        """Write the pending subjects, and return the collections that changed."""
+        written: set[str] = set()
+        for ids in grouped(self._ledger.pending(), GROUP):
+            group = self._ledger.pending_items(ids).items()
+            subjects = list(map(subject_of, self._ledger.entries_of(ids).values()))
+            for name, (kind, _) in self._names.items():
+                rows = self._rows(chroma, name, kind, subjects)
+                wanted = {row.id for row in rows}
+                held = (row_id(key, kind, item) for key, items in group for item in items.get(kind, ()))
+                gone = [row for row in held if row not in wanted]
+                chroma.delete(name, gone)
+                chroma.upsert(name, rows)
+                written |= {name} if rows or gone else set()
+            report(len(group))
+        return written
+
+    def _mend(self, chroma: Chroma, name: str) -> None:
+        """Write a whole collection to a server that lost rows, or has those of a writer that was killed."""
+        kind = self._names[name][0]
+        wanted = set[str]()
+        for entries in grouped(self._ledger.entries(subject_kind(kind)), GROUP):
+            rows = self._rows(chroma, name, kind, list(map(subject_of, entries)))
+            chroma.upsert(name, rows)
+            wanted.update(row.id for row in rows)
+        chroma.delete(name, [row for row in chroma.ids(name) if row not in wanted])
+
+    def _rows(self, chroma: Chroma, name: str, kind: CollectionKind, subjects: Sequence[Subject]) -> list[Row]:
+        found = []
+        for subject in subjects:
+            key, texts = subject_id(subject), texts_of(subject, kind)
+            # Those of a subject that is not published now belong to texts that readers do not have yet.
+            encoded = self._ledger.encoded.of_subject(name, key) if texts and key in self._changed else {}
+            for (row, (document, metadata)), (item, _) in zip(texts.items(), items_of(subject, kind), strict=True):
+                vector = encoded[item] if item in encoded else self._published(chroma, name).get(row)
+                if vector is None:
+                    missing = f"The vector of {item} of {key} in {name} is missing"
+                    raise StoreError(missing, hint=encode_hint(self._layout))
+                found.append(Row(id=row, document=document, metadata=metadata, vector=vector))
+        return found
+
+    def _published(self, chroma: Chroma, name: str) -> Mapping[str, FloatArray]:
+        """Return id in Chroma -> vector of the last generation, from its matrix, else from Chroma."""
+        if name not in self._held:
+            rows = self._generation.rows(name, self._names[name][0])
+            if rows is None and self._is_filled:
+                pages = grouped(list(chroma.ids(name)), PAGE)
+                rows = {row: vector for ids in pages for row, vector in chroma.vectors(name, ids).items()}
+            self._held[name] = rows or {}
+        return self._held[name]
+
+    def _write_table(self, chroma: Chroma, name: str, kind: CollectionKind, *, is_linked: bool) -> tuple[str, str]:
+        """Write the rows of a collection and its matrix, by species; a matrix that did not change is linked."""
+        subjects, places = _places(self._ledger, kind)
+        matrix = self._part / f"{name}.npy"
+        if not (is_linked and self._generation.link_matrix(name, matrix)):
+            _read_vectors(chroma, name, kind, subjects, places, lambda shape: _new_matrix(matrix, shape))
+        index = {"ids": [item for _, item in places], "owners": [owner for owner, _ in places], "subjects": subjects}
+        content = json.dumps(index, separators=(",", ":")).encode()
+        rows = self._part / f"rows-{sha256_hex(content)[:20]}.json"  # collections of the same rows share it
+        if not rows.exists():
+            write_atomic(rows, content)
+        return matrix.name, rows.name
+
+
+def read_table(chroma: Chroma, ledger: Ledger, name: str, kind: CollectionKind) -> VectorTable:
+    """Return the rows of a collection, read from Chroma into memory.
+
+    Raises:
+        StoreError: if Chroma lacks a row.
+    """
+    subjects, places = _places(ledger, kind)
+    vectors = _read_vectors(chroma, name, kind, subjects, places, lambda shape: np.empty(shape, np.float32))
+    owners = np.asarray([owner for owner, _ in places], dtype=np.intp)
+    return VectorTable(ids=tuple(item for _, item in places), owners=owners, vectors=vectors)
+
+
+def _places(ledger: Ledger, kind: CollectionKind) -> tuple[list[str], list[tuple[int, str]]]:
+    """Return the ids of all subjects, and the position of the subject and the item id of each row, in order."""
+    subjects: list[str] = []
+    places: list[tuple[int, str]] = []
+    for owner, (key, items) in enumerate(ledger.items(subject_kind(kind))):
+        subjects.append(key)
+        places += [(owner, item) for item in items.get(kind, ())]
+    return subjects, places
+
+
+def _read_vectors(
+    chroma: Chroma,
+    name: str,
+    kind: CollectionKind,
+    subjects: Sequence[str],
+    places: Sequence[tuple[int, str]],
+    new: Callable[[tuple[int, int]], FloatArray],
+) -> FloatArray:
+    """Read the vectors of the rows in pages into an array that `new` makes."""
+    vectors: FloatArray = np.zeros((0, 1), dtype=np.float32)
+    for start in range(0, len(places), PAGE):
+        ids = [row_id(subjects[owner], kind, item) for owner, item in places[start : start + PAGE]]
+        found = chroma.vectors(name, ids)
+        if len(found) < len(ids):
+            raise StoreError(f"Chroma lacks rows of {name}", hint="Run kb verify to check and repair it.")
+        if start == 0:
+            vectors = new((len(places), len(found[ids[0]])))
+        vectors[start : start + len(ids)] = np.stack([found[row] for row in ids])
+    return vectors
+
+
+def _new_matrix(path: Path, shape: tuple[int, int]) -> FloatArray:
+    matrix: FloatArray = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=shape)
+    if hasattr(os, "posix_fallocate"):  # a write to a map on a full disk kills the process
+        with path.open("rb+") as file:
+            os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+    return matrix
+
+
+def _remove_others(layout: Layout, ledger: Ledger) -> None:
+    """Delete the generations that no reader has open, and what killed writers left."""
+    for folder in layout.vectors.iterdir():
+        if folder.name == ledger.generation() or folder.is_symlink():
+            continue
+        try:
+            with (folder / MANIFEST).open("rb") as file:
+                if folder.name.startswith(_PART) or _is_locked(file, is_shared=False):
+                    shutil.rmtree(folder, ignore_errors=True)
+        except OSError:  # killed before it wrote one
+            shutil.rmtree(folder, ignore_errors=True)
+    for lookups in layout.cache.glob("*"):
+        if not lookups.name.startswith(prefix_of_lookups(ledger)):
+            lookups.unlink(missing_ok=True)
+
+
+def prefix_of_lookups(ledger: Ledger) -> str:
+    """Return how the names of the look-up files in `cache/` begin that hold for the present species.
+
+    A learnt term changes none of them.
+    """
+    return f"lookup-{ledger.state_of_species()[:20]}-"
+
+
+def encode_hint(layout: Layout) -> str:
+    """Return the remedy for lost vectors."""
+    return f"kb build --only encode --kb {layout.root} encodes its texts and photos again."
+
+
+def moved_to(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, to: str | None) -> KnowledgeBaseInfo:
+    """Return `kb.toml` with Chroma at `to`, a server's address or empty for the folder; None: where it is.
+
+    It is filled there, and `kb.toml` is changed when all rows are there. Then those of the old server are deleted, if
+    it answers. For the holder of the writer's lock.
+
+    Raises:
+        ConfigError: if `to` is not an address.
+        SourceUnavailable: if the server does not answer; this is found before pages are fetched for hours.
+    """
+    if to is None or to == info.chroma:
+        if info.chroma:
+            Chroma(info, layout.vectors, layout.root).close()
+        return info
+    moved = replace(info, chroma=to)
+    with publishing(layout, moved, ledger):
+        if to:
+            Chroma(moved, layout.vectors, layout.root).close()
+    write_info(layout.toml, moved)
+    if info.chroma:
+        with suppress(SourceUnavailable), closing(Chroma(info, layout.vectors, layout.root)) as left:
+            for name in left.names:
+                left.drop(name)
+    return moved

@@ -1,0 +1,190 @@
+import shutil
+from collections.abc import Callable
+from contextlib import closing, nullcontext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kb
+import recognize
+from data.arrays import FloatArray
+from data.contracts import Encoders
+from data.errors import KnowledgeBaseLocked, MissingRequirement
+from data.files import writer_lock
+from kb.sources.starter import StarterSource
+from kb.store import chroma, generations
+from kb.store.chroma import Chroma
+from kb.store.layout import Layout
+from kb.store.ledger import Ledger
+from kb.store.rows import subject_of, texts_of
+from tests.conftest import IN_CI
+from tests.pages import PageSource, made_up_taxa
+
+TERMS = [("Amplexus", None)]
+N = 4
+STOPS = 20 if IN_CI else 3
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory, encoders: Encoders) -> Path:
+    """A knowledge base of first revisions; tests must not write to it."""
+    path = tmp_path_factory.mktemp("first") / "a.kb"
+    kb.build(path, made_up_taxa(N), PageSource(), encoders, terms=TERMS)
+    return path
+
+
+@pytest.fixture
+def path(first: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(first, tmp_path / "a.kb")
+
+
+STEPS: tuple[tuple[Any, str], ...] = (
+    (Chroma, "upsert"), (Chroma, "delete"), (Chroma, "settle"), (Ledger, "drop_fact"), (Ledger, "drop_pending"),
+    (Ledger, "set_fact"), (Ledger, "publish"), (generations, "file_checksum"), (generations, "write_atomic"),
+    (Path, "rename"), (shutil, "rmtree"), (Ledger, "shrink"),
+)  # fmt: skip
+
+
+@pytest.mark.thorough
+def test_a_build_stopped_before_any_step_resumes_to_the_same_digest(
+    path: Path, encoders: Encoders, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The build updates all texts and adds a species; after each stop a reader sees the old or the new state."""
+
+    def build(copy: Path, last: int | None = None) -> int:
+        n = 0
+
+        def before(work: Callable[..., Any]) -> Callable[..., Any]:
+            def counted(*arguments: Any, **named: Any) -> Any:
+                nonlocal n
+                n += 1
+                if n == last:
+                    raise KeyboardInterrupt
+                return work(*arguments, **named)
+
+            return counted
+
+        with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt) if last else nullcontext():
+            for home, name in STEPS:
+                patched.setattr(home, name, before(getattr(home, name)))
+            kb.build(copy, made_up_taxa(N + 1), PageSource(revision=2), encoders, terms=TERMS)
+        return n
+
+    n_steps = build(whole := shutil.copytree(path, path.with_name("whole.kb")))
+    digest = kb.verify(whole).digest
+    for last in np.linspace(1, n_steps, min(STOPS, n_steps)).astype(int).tolist():
+        build(copy := shutil.copytree(path, path.with_name(f"{last}.kb")), last)
+        with kb.open(copy) as store:
+            assert len(store.taxon_ids) in (N, N + 1)
+            owners = store.anchor_vectors(encoders.visual.space).owners
+            assert set(owners.tolist()) == set(range(len(store.taxon_ids)))
+        build(copy)
+        found = kb.verify(copy)
+        assert (found.problems, found.digest) == ((), digest)
+
+
+def test_a_builder_is_refused_while_the_lock_is_held(path: Path, encoders: Encoders) -> None:
+    with writer_lock(Layout(path).lock), pytest.raises(KnowledgeBaseLocked, match="Another process") as caught:
+        kb.build(path, made_up_taxa(N), PageSource(), encoders)
+    assert "Wait for it to end" in (caught.value.hint or "")
+
+
+def test_a_full_disk_is_reported_and_the_build_is_completed_later(
+    path: Path, encoders: Encoders, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The test simulates a nearly full disk, on which Chroma itself would hang."""
+    with (
+        monkeypatch.context() as patched,
+        pytest.raises(MissingRequirement, match="MiB are free on this disk") as caught,
+    ):
+        patched.setattr(chroma, "SPARE_BYTES", 1 << 62)
+        kb.build(path, made_up_taxa(N + 1), PageSource(), encoders, terms=TERMS)
+    assert "run the same command again" in (caught.value.hint or "")
+    kb.build(path, made_up_taxa(N + 1), PageSource(), encoders, terms=TERMS)
+    assert kb.verify(path).ok
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    return {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+def test_a_published_folder_never_changes_and_goes_when_its_readers_have_gone(path: Path, encoders: Encoders) -> None:
+    [question] = encoders.sentence.encode_texts(["red crown"])
+    [first] = (path / "vectors").iterdir()
+    before = contents(first)
+    with kb.open(path) as reader:
+        kb.build(path, made_up_taxa(N + 1), PageSource(revision=2), encoders, terms=TERMS)
+        near = reader.query_species(question, 9)  # its Chroma is opened now
+        assert len(near) == N and contents(first) == before
+        kb.build(path, made_up_taxa(N + 2), PageSource(revision=2), encoders, terms=TERMS)
+        assert first.exists() and len([*(path / "vectors").iterdir()]) == 2
+    left = path / "vectors" / ".part-0123"
+    (left / "chroma").mkdir(parents=True)
+    kb.remove(path, ["Avis 001"])
+    assert not first.exists() and not left.exists() and len([*(path / "vectors").iterdir()]) == 1
+    assert kb.verify(path).ok
+
+
+def test_look_ups_ask_chroma_and_score_its_candidates_by_the_opened_state(
+    path: Path, encoders: Encoders, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vectors = encoders.sentence.encode_texts(["red crown", "amplexus"])
+    asked = []
+
+    def nearest(_: Chroma, name: str, queries: FloatArray, n: int) -> list[list[str]]:
+        asked.append((name.split("-")[0], queries.shape, n))
+        return [["avis-003", "new-on-the-server", "avis-001"]] * len(queries)
+
+    with kb.open(path) as store:
+        exact = dict(store.query_species(vectors[0], 9))
+        assert len(exact) == N
+        monkeypatch.setattr(Chroma, "nearest", nearest)
+        scores = {key: exact[key] for key in ("avis-001", "avis-003")}
+        assert dict(store.query_species(vectors[0], 9)) == pytest.approx(scores)
+        assert [len(found) for found in store.nearest("species", vectors, 1)] == [1, 1]
+        assert store.query_terms(vectors[1], 5) == []
+    assert asked == [
+        ("species", (1, vectors.shape[1]), N),
+        ("species", vectors.shape, N),
+        ("terms", (1, vectors.shape[1]), 1),
+    ]
+
+
+def test_chroma_is_blank_where_it_sets_nothing_and_has_documents_of_species_and_terms_alone(path: Path) -> None:
+    """Chroma indexes every document, and the chunks of a species would repeat its summary."""
+    [folder] = path.glob("vectors/*/chroma")
+    for header in folder.glob("*/header.bin"):
+        slots = header.with_name("data_level0.bin").read_bytes()
+        assert not slots[len(slots) // 4 :].strip(b"\0"), "a small collection fills less than a quarter"
+        assert slots[: len(slots) // 100].strip(b"\0"), "its first vector stays"
+        assert not header.with_name("length.bin").read_bytes().strip(b"\0")
+    with closing(Ledger(path / "ledger.sqlite")) as ledger, Chroma(Layout(path).require(), folder, path) as held:
+        subjects = [subject_of(entry) for entry in ledger.entries()]
+        for name, (kind, _) in held.names.items():
+            ids = [row for subject in subjects for row in texts_of(subject, kind)]
+            documents = [document for document, _ in held.texts(name, ids).values()]
+            assert documents and held.count(name) == len(ids)
+            assert all(bool(document) is (kind in ("species", "terms")) for document in documents)
+
+
+def test_no_vector_stays_in_the_ledger_but_those_of_anchors_without_a_photo(path: Path, encoders: Encoders) -> None:
+    with closing(Ledger(path / "ledger.sqlite")) as ledger:
+        assert ledger.encoded.subjects() == ledger.given.subjects() == set()
+    starter = recognize.load_encoders("starter")
+    source = StarterSource(spaces=starter.anchor_spaces)
+    [mallard] = [taxon for taxon in source.taxa() if taxon.common_name == "Mallard"]
+    kb.build(path.with_name("m.kb"), [mallard], source, starter)
+    with closing(Ledger(path.with_name("m.kb") / "ledger.sqlite")) as ledger:
+        assert (ledger.encoded.subjects(), ledger.given.subjects()) == (set(), {mallard.taxon_id})
+
+
+def test_a_build_deletes_what_killed_writers_left(path: Path, encoders: Encoders) -> None:
+    (path / "calibration").mkdir(exist_ok=True)
+    left = [path / name / ".part-0123456789abcdef" for name in ("", "runs", "calibration", "articles/00")]
+    for file in left:
+        file.parent.mkdir(exist_ok=True)
+        file.write_bytes(b"half")
+    kb.build(path, made_up_taxa(N), PageSource(), encoders, terms=TERMS)
+    assert [file for file in left if file.exists()] == []
