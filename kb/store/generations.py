@@ -246,7 +246,7 @@ def publishing(
             yield notes
             changed = set(ledger.pending())
             if is_changed := bool(changed or notes):
-                ledger.publish([])
+                ledger.begin_generation()
                 if not is_filled:
                     ledger.note_pending(key for key, _ in ledger.items())
                 _Publication(layout, info, ledger, held, changed, is_filled=is_filled).publish(track)

@@ -298,7 +298,6 @@ class Ledger(LedgerFile):
         For the block of `kb.store.generations.publishing`.
         """
         self.note_pending([*(entry.subject_id for entry in entries), *gone])
-        self.set_fact(GENERATION, secrets.token_hex(8))
         self.delete("entries", "subject_id = ?", [(key,) for key in gone])
         self.put("entries", ((*entry[:-1], json.dumps(entry.items, sort_keys=True)) for entry in entries))
 
@@ -334,6 +333,10 @@ class Ledger(LedgerFile):
     def entries_of(self, ids: Sequence[str]) -> dict[str, Entry]:
         """Return subject_id -> entry, for the finished subjects among some hundreds."""
         return {row[0]: _entry(row) for row in self._rows("entries", ids)}
+
+    def begin_generation(self) -> None:
+        """Give the state a new name."""
+        self.set_fact(GENERATION, secrets.token_hex(8))
 
     def generation(self) -> str:
         """Return the name of the current state; empty before the first entry."""
