@@ -30,7 +30,7 @@ CSV = {
     "kb taxa --file FILE --format csv": ("cli.verbs.taxa.COLUMNS", "One row per name, in the order of the file."),
     "kb species --format csv": ("cli.verbs.species.COLUMNS", "One row per species, in the order of the checklist."),
     "kb lint --format csv": ("cli.verbs.lint.CSV_COLUMNS", "One row per finding."),
-    "kb credits --format csv": ("kb.curate.credit_pages.COLUMNS", "One row per article or photo."),
+    "kb credits --format csv": ("kb.curate.credits.COLUMNS", "One row per article or photo."),
     "kb eval species --format csv": ("cli.verbs.eval.species.tables.CSV_COLUMNS", "One row per setup and measure."),
     "kb eval rerank --format csv": ("cli.verbs.eval.rerank_tables.CSV_COLUMNS", "A row per run, stratum and measure."),
 }

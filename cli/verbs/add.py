@@ -121,7 +121,7 @@ def add(
 
 def _warn_of_new_name(species: Taxon, checklist: Checklist, path: Path) -> None:
     """Warn of a new name that may be misspelt: a letter from another, or not in the checklist of another group."""
-    from kb.curate.placing import near_names
+    from kb.curate.add import near_names
     from kb.pipeline.selection import held_species
 
     name = species.scientific_name

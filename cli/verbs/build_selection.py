@@ -185,7 +185,7 @@ def select(
         return selection.select_shipped(given.taxa, spaces=spaces)
     checklist = open_checklist(settings, given.checklist, path)
     from kb.checklist.avilist import load_checklist
-    from kb.checklist.stored.of_species import is_of_build
+    from kb.checklist.shelf import is_of_build
 
     is_of_names = given.checklist is None and is_of_build(checklist)
     if is_of_names and given.names is not None:  # this table takes the place of the earlier one

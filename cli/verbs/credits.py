@@ -22,8 +22,7 @@ def credits(kb: Path | None, form: str) -> None:  # the verb's name
 
     Example: kb credits --kb birds.kb --format html > credits.html
     """
-    from kb.curate import credit_pages
-    from kb.curate.credits import collect_credits
+    from kb.curate.credits import COLUMNS, as_html, as_rows, as_text, collect_credits
 
     with wiring.open_knowledge_base(options.settings(kb=kb)) as store:
         found = collect_credits(store)
@@ -36,11 +35,11 @@ def credits(kb: Path | None, form: str) -> None:  # the verb's name
             given["publishable"] = value
         output.write(output.as_json(payload))
     elif form == "csv":
-        output.write_rows(as_csv(credit_pages.COLUMNS, map(escape_formulas, credit_pages.as_rows(found))))
+        output.write_rows(as_csv(COLUMNS, map(escape_formulas, as_rows(found))))
     elif form == "html":
-        output.write_rows(credit_pages.as_html(found))
+        output.write_rows(as_html(found))
     else:
-        output.write(credit_pages.as_text(found))
+        output.write(as_text(found))
     if found.unpublishable and form != "text":
         n = plural(len(found.unpublishable), "text or photo", "texts and photos")
         output.warn(f"Do not publish {n}: no free licence, or licence unknown")

@@ -17,7 +17,7 @@ from kb.bundle.manifest import Manifest
 from kb.bundle.read_table import read_rows
 from kb.bundle.tables import Columns, Row, write_table
 from kb.checklist.shelf import kept_checklist
-from kb.checklist.stored.index_rows import OWN_META, NameRow, TaxonRow, name_rows, taxon_rows, write_rows
+from kb.checklist.stored.index_file import OWN_META, NameRow, TaxonRow, name_rows, taxon_rows, write_rows
 from kb.checklist.stored.stored_checklist import StoredChecklist, read_only
 from kb.store.layout import KnowledgeBaseInfo, Layout
 
@@ -66,7 +66,7 @@ def import_checklist(source: Path, manifest: Manifest, layout: Layout) -> None:
         raise BadInput(f"{source}: the description of its checklist is damaged")
     write_rows(
         layout.checklist,
-        dict.fromkeys(OWN_META, "") | {"problems": "[]"} | about,
+        lambda: dict.fromkeys(OWN_META, "") | {"problems": "[]"} | about,
         (
             TaxonRow(**{**row, "is_shared": bool(row["is_shared"])})
             for row in _rows(source, bundle.CHECKLIST_TAXA, _TAXA)

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from data.errors import BadInput
-from kb.checklist.names import fold
-from kb.checklist.scientific_names import BELOW_SPECIES, LADDER, parse_name
+from kb.checklist.names import BELOW_SPECIES, LADDER, fold, parse_name
 
 MAX_BYTES: Final = 64 * 2**20
 EPITHETS: Final = ("specificepithet", "speciesepithet", "epithet")

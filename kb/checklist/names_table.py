@@ -18,10 +18,9 @@ from kb.checklist.name_files import (
     synonyms_in,
     table_rows,
 )
-from kb.checklist.names import fold
-from kb.checklist.scientific_names import without_authorship
+from kb.checklist.names import fold, without_authorship
 from kb.checklist.selection import RANKS_ABOVE, choices, limits_of, misspelt_genus, own_taxon
-from kb.checklist.stored.tables import SYNONYMS, language_of
+from kb.checklist.stored.formats import SYNONYMS, language_of
 
 if TYPE_CHECKING:
     from data.contracts import Checklist

@@ -15,8 +15,7 @@ from data.contracts import Checklist
 from data.records import Taxon
 from data.words import singulars
 from kb.checklist.avilist import AviList, load_checklist
-from kb.checklist.names import ENDINGS, epithet_stem, fold
-from kb.checklist.scientific_names import name_key, without_authorship
+from kb.checklist.names import ENDINGS, epithet_stem, fold, name_key, without_authorship
 from kb.checklist.selection import choices
 from kb.checklist.stored.stored_checklist import StoredChecklist
 

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 from typing import Final
 
+from data.codec import dumps
 from data.contracts import Checklist
 from data.errors import BadInput, MissingRequirement, StoreError, UsageError, did_you_mean
-from data.files import storage_errors, turn
+from data.files import replacing, sha256_hex, storage_errors, turn
 from data.records import Taxon
 from kb.checklist.avilist import AVILIST_NAME, load_checklist
+from kb.checklist.names import LADDER
 from kb.checklist.stored.formats import open_checklist_file
 from kb.checklist.stored.indexing import Report, index_checklist
 from kb.checklist.stored.stored_checklist import StoredChecklist
+from kb.checklist.stored.usage import ChecklistFile, Problems, Usage
 from kb.checklist.wiki_checklist import AND_WIKI, WIKI, WikiChecklist, WithTaxoboxes
 
 
@@ -24,7 +30,7 @@ def kept_checklist(file: Path, name: str, digest: str, *, language: str = "en") 
     """Return the checklist that a knowledge base records by name and digest; None where it keeps no file of it.
 
     Args:
-        file: what `kb.checklist.stored.part.keep` wrote, if it did.
+        file: the copy that `keep` wrote, if it did.
         name: name and edition, empty if none is recorded.
         digest: SHA-256 of the checklist's file.
         language: language of the common names that come first.
@@ -142,7 +148,7 @@ class Shelf:
     def used_by(self, name: str, digest: str, kept: Path) -> Checklist:
         """Return the checklist that a knowledge base records by name and digest; AviList for one that records none.
 
-        The whole checklist of this shelf comes before what the knowledge base keeps of it, which may be a part.
+        The checklist of this shelf comes before the copy in the knowledge base.
 
         Raises:
             MissingRequirement: if it is neither on this machine nor in the knowledge base.
@@ -195,3 +201,69 @@ def name_of_file(file: Path) -> str:
     """Return the name of a checklist that is made of a file."""
     stem = file.resolve().name.split(".")[0] if file.is_file() else file.resolve().name
     return re.sub(r"[^a-z0-9]+", "-", stem.lower()).strip("-") or "checklist"
+
+
+MAX_TAXA: Final = 300_000
+"""Some 100 MB: the butterflies and moths of the world with their synonyms, or any list of a country."""
+
+
+def keep(checklist: Checklist, target: Path) -> bool:
+    """Copy the checklist of a knowledge base to `target`, or delete an earlier one, and return whether that changed.
+
+    AviList ships with Fieldmark and a wiki has no list, so nothing is kept of them, nor of more than `MAX_TAXA` taxa.
+    """
+    checklist = checklist.listed if isinstance(checklist, WithTaxoboxes) else checklist
+    if not isinstance(checklist, StoredChecklist) or int(checklist.meta["n_taxa"]) > MAX_TAXA:
+        is_there = target.is_file()
+        target.unlink(missing_ok=True)
+        return is_there
+    if checklist.path.absolute() == target.absolute():
+        return False
+    with suppress(StoreError):
+        if target.is_file():
+            with closing(StoredChecklist(target)) as held:
+                if held.digest == checklist.digest:
+                    return False
+    with replacing(target) as temporary:
+        shutil.copyfile(checklist.path, temporary)
+    return True
+
+
+FORM: Final = "names of a build"
+
+
+def checklist_of_species(species: Sequence[Taxon], target: Path, name: str) -> StoredChecklist:
+    """Write an indexed checklist of these species to `target` and return it.
+
+    Its digest is that of the species, so the same table gives the same checklist.
+    """
+    digest = sha256_hex(json.dumps([dumps(taxon) for taxon in species]))
+    file = ChecklistFile(
+        form=FORM, usages=partial(_usages, species), common_names=lambda: iter(()), problems=Problems()
+    )
+    index_checklist(file, target, {"name": name, "edition": "", "digest": digest, "title": "", "file": ""})
+    return StoredChecklist(target)
+
+
+def is_of_build(checklist: Checklist) -> bool:
+    """Return whether a checklist is the table of names of an earlier build."""
+    return isinstance(checklist, StoredChecklist) and checklist.meta.get("form") == FORM
+
+
+def _usages(species: Sequence[Taxon]) -> Iterator[Usage]:
+    for number, taxon in enumerate(species, 1):
+        key = f"line {number}"
+        stated = {name for names in taxon.names_by_language.values() for name in names}
+        yield Usage(
+            line=number,
+            id=key,
+            name=taxon.scientific_name,
+            rank=taxon.rank,
+            higher=tuple((rank, taxon.lineage[rank]) for rank in LADDER if rank in taxon.lineage),
+            common_names=(
+                *((name, "") for name in taxon.common_names if name not in stated),
+                *((name, language) for language, names in taxon.names_by_language.items() for name in names),
+            ),
+        )
+        for synonym in taxon.synonyms:
+            yield Usage(line=number, id="", name=synonym, status="synonym", accepted=key)

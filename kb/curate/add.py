@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
+
+from rapidfuzz.distance import OSA
 
 from data.codec import dumps, loads
-from data.contracts import Encoders
+from data.contracts import Checklist, Encoders
 from data.errors import BadImage, BadInput, StoreError
 from data.files import sha256_hex, writer_lock
 from data.lexicon.words import GENERAL, group_of_taxon
 from data.records import HIGHER_RANKS, Added, Anchor, Article, Source, Statement, Summary, TakenText, Taxon, Term
-from kb.curate.language import is_foreign
-from kb.curate.placing import with_relatives
+from kb.checklist.names import fold
 from kb.distill.distiller_names import AS_IS
 from kb.distill.extractive import ExtractiveDistiller
 from kb.distill.sentences import split_sentences
@@ -349,3 +352,58 @@ def require_shown(path: Path, encoders: Encoders, added: Added) -> None:
         raise StoreError(
             f"{added.name} is shown without the addition: {errors[0]}", hint=f"The addition is kept. {remedy}"
         )
+
+
+N_COMPARED = 5  # nearest names of the checklist
+
+
+def with_relatives(species: Taxon, held: Sequence[Taxon]) -> Taxon:
+    """Return a species with the higher taxa that all held species of its genus share, unless its own differ."""
+    genus = species.lineage.get("genus")
+    lineages = [other.lineage for other in held if genus and other.lineage.get("genus") == genus]
+    if not lineages:
+        return species
+    shared = {rank: name for rank, name in lineages[0].items() if all(each.get(rank) == name for each in lineages)}
+    agrees = all(shared.get(rank, name) == name for rank, name in species.lineage.items())
+    return replace(species, lineage={**shared, **species.lineage}) if agrees else species
+
+
+def near_names(species: Taxon, held: Iterable[Taxon], checklist: Checklist) -> list[str]:
+    """Return the scientific names of held and listed species from which that of a new one differs by a letter."""
+    listed = checklist.suggest(species.scientific_name, N_COMPARED)
+    found = (checklist.find(name) for name in listed)
+    names = [taxon.scientific_name for taxon in (*held, *found) if taxon is not None and taxon.rank == "species"]
+    own = fold(species.scientific_name)
+    near = (name for name in names if OSA.distance(own, fold(name)) == 1)  # also two letters that are swapped
+    return list(dict.fromkeys(near))
+
+
+_WORD: Final = re.compile(r"[^\W\d_]+")
+
+
+_ENGLISH: Final = "the and of is are has have with its it from by an or which their they without"
+_OTHERS: Final = """
+der das ein eine einen und ist sind mit von auf dem des hat haben oder sich zur zum im nicht
+le la les une du et est sont avec sur dans ou qui aux
+el los las y es una con del por para su sus
+il lo gli che di della delle sono nella
+um uma são não dos das pela
+de het een en zijn met op aan bij
+och är med ett av på som inte og er af ikke
+na się jest są nie oraz
+ve bir ile olan ja ovat sekä
+"""
+"""Common small words of larger languages with Latin letters, none of them English."""
+_MOST_BY_CHANCE: Final = 1
+"""Such words in an English sentence without small words of its own, as in El Salvador."""
+
+
+def is_foreign(text: str) -> bool:
+    """Return whether a text is not English: in other letters, or with more small words of other languages.
+
+    A text without small words, such as a list of marks, counts as English.
+    """
+    words = [word.lower() for word in _WORD.findall(text)]
+    n_other_letters = sum(not word.isascii() and ord(word[0]) > 0x24F for word in words)
+    n_others, n_english = (sum(map(set(known.split()).__contains__, words)) for known in (_OTHERS, _ENGLISH))
+    return n_other_letters > len(words) / 2 or n_others > n_english + _MOST_BY_CHANCE

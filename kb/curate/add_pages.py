@@ -10,8 +10,7 @@ from pathlib import Path
 from data.contracts import Encoders
 from data.errors import BadInput, SourceError
 from data.records import Added, Article, FetchedPage, LeftOut, PageRef, Taxon
-from kb.curate.add import OwnPhoto, OwnText, require_shown, shown_in, store_addition
-from kb.curate.placing import with_relatives
+from kb.curate.add import OwnPhoto, OwnText, require_shown, shown_in, store_addition, with_relatives
 from kb.distill.distillers import AnyDistiller, AsyncDistiller
 from kb.distill.extractive import ExtractiveDistiller
 from kb.distill.terms import term_from_article, term_id

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from data.errors import StoreError
 from data.lexicon.words import group_of, words_of
 from data.records import SpeciesEntry, Statement, Summary
-from kb.curate.language import is_foreign
+from kb.curate.add import is_foreign
 from kb.distill.claims import sexes_ages, swapped, swapped_sides, unsupported
 from kb.distill.distiller_names import AS_IS
 from kb.distill.model import NAMES_KEPT

@@ -104,16 +104,6 @@ def note_names(
     return noted
 
 
-def keep_checklist(layout: Layout, ledger: Ledger, checklist: Checklist | None) -> None:
-    """Keep what later builds and look-ups need of the checklist of this build, once its species are known."""
-    if isinstance(checklist, WithTaxoboxes):
-        checklist = checklist.listed
-    if checklist is not None:
-        from kb.checklist.stored.part import keep
-
-        keep(checklist, (loads(Taxon, record) for record in ledger.subjects("taxon").values()), layout.checklist)
-
-
 def restart_if_empty(
     layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, source: ArticleSource
 ) -> KnowledgeBaseInfo:

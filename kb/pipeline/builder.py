@@ -25,7 +25,7 @@ from kb.checklist.wiki_checklist import WithTaxoboxes
 from kb.distill.distiller_names import DistillerName
 from kb.distill.distillers import AnyDistiller, distiller_for
 from kb.distill.model import ModelDistiller
-from kb.pipeline.begin import begin, keep_checklist, note_names, restart_if_empty, rolled_back_if_empty
+from kb.pipeline.begin import begin, note_names, restart_if_empty, rolled_back_if_empty
 from kb.pipeline.settings import DEFAULTS, BuildSettings
 from kb.pipeline.stages.anchor import anchor
 from kb.pipeline.stages.assemble import assemble
@@ -138,7 +138,10 @@ def build(
             if "resolve" in stages:
                 chosen = selection or fingerprint([taxon.taxon_id for taxon in taxa])
                 resolve_taxa(run, source.locate(taxa) if located is None else located, selection=chosen, limit=limit)
-                keep_checklist(layout, ledger, checklist)
+                if checklist is not None:
+                    from kb.checklist.shelf import keep
+
+                    keep(checklist, layout.checklist)
                 resolve_terms(run, terms)
             if isinstance(checklist, WithTaxoboxes):  # which records the taxoboxes where they named a species
                 run = replace(run, info=note_names(layout, run.info, ledger, checklist, language))

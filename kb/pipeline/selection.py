@@ -18,8 +18,7 @@ from kb.checklist.avilist import AVILIST_NAME, is_bird, load_checklist, profile_
 from kb.checklist.names import fold
 from kb.checklist.names_table import names_in, read_names
 from kb.checklist.selection import is_binomial, limits_of, own_taxon, select, species_ids
-from kb.checklist.shelf import name_of_file
-from kb.checklist.stored.of_species import checklist_of_species
+from kb.checklist.shelf import checklist_of_species, name_of_file
 from kb.checklist.wiki_checklist import WIKI, WikiChecklist, WithTaxoboxes
 from kb.distill.terms import read_terms
 from kb.pipeline.stages.resolve import Located

@@ -10,22 +10,17 @@ import sqlite3
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from data.batches import grouped
 from data.errors import BadInput
-from data.files import replacing, storage_errors
-from kb.checklist.names import fold
-from kb.checklist.scientific_names import LADDER, ScientificName, name_key, parse_name, without_authorship
-from kb.checklist.stored import schema
-from kb.checklist.stored.index_rows import write_meta
-from kb.checklist.stored.schema import seal
+from data.files import storage_errors
+from kb.checklist.names import LADDER, ScientificName, fold, parse_name, without_authorship
+from kb.checklist.stored.index_file import LEVELS, MAX_NAME, OTHER, PREFERRED, NameRow, TaxonRow, write_rows
 from kb.checklist.stored.usage import ChecklistFile, Problems, Usage
 
 Numbers = NDArray[np.int32]
@@ -39,7 +34,7 @@ class Order(NamedTuple):
     """Node -> its position from 1; 0 for a node that is not in the tree."""
     last: Numbers
     """Node -> the last position below it."""
-    nodes: Numbers
+    nodes: list[int]
     """The nodes by position."""
 
 
@@ -47,41 +42,34 @@ def in_order(parent: Numbers, is_taxon: NDArray[np.bool_], cut: Callable[[int], 
     """Return the order of the nodes; children follow their parent in the order of their numbers."""
     parent = np.where(is_taxon & is_taxon[parent], parent, 0).astype(np.int32)
     taxa = np.flatnonzero(is_taxon).astype(np.int32)
-    levels = _levels(parent, taxa)
-    for start in np.setdiff1d(taxa, np.concatenate([*levels, taxa[:0]])):
-        node, seen = int(start), set[int]()
-        while node and node not in seen:
+    children = taxa[np.argsort(parent[taxa], kind="stable")]
+    first = np.searchsorted(parent[children], np.arange(len(parent) + 1))
+    position, last = np.zeros_like(parent), np.zeros_like(parent)
+    nodes: list[int] = []
+
+    def visit(roots: list[int]) -> None:
+        waiting = roots[::-1]
+        while waiting:
+            node = waiting.pop()
+            if node < 0:  # all below it are visited
+                last[~node] = len(nodes)
+            elif not position[node]:
+                nodes.append(node)
+                position[node] = len(nodes)
+                waiting += [~node, *children[first[node] : first[node + 1]][::-1].tolist()]
+
+    visit(children[: first[1]].tolist())
+    for start in taxa.tolist():
+        if position[start]:
+            continue
+        node, seen = start, set[int]()
+        while node not in seen:  # in a circle, which ends here
             seen.add(node)
             node = int(parent[node])
-        if node:
-            parent[node] = 0
-            cut(node)
-    levels = _levels(parent, taxa)
-    size = is_taxon.astype(np.int32)
-    for level in levels[:0:-1]:
-        np.add.at(size, parent[level], size[level])
-    position, following = np.zeros_like(size), np.ones_like(size)  # of a node, and of its next child
-    for level in levels:
-        above = parent[level]
-        before = np.cumsum(size[level]) - size[level]
-        is_first = np.append(True, above[1:] != above[:-1])
-        starts = before[is_first][np.cumsum(is_first) - 1]
-        position[level] = following[above] + before - starts
-        following[level] = position[level] + 1
-    last = position + size - 1
-    return Order(parent, position, last, taxa[np.argsort(position[taxa])])
-
-
-def _levels(parent: Numbers, taxa: Numbers) -> list[Numbers]:
-    """Return the roots, their children and so on, each level by parent and number."""
-    by_parent = taxa[np.argsort(parent[taxa], kind="stable")]
-    first = np.searchsorted(parent[by_parent], np.arange(len(parent) + 1))
-    levels = [by_parent[: first[1]]]
-    while len(level := levels[-1]):
-        counts = first[level + 1] - first[level]
-        at = np.repeat(first[level] - np.append(0, np.cumsum(counts)[:-1]), counts) + np.arange(counts.sum())
-        levels.append(by_parent[at])
-    return levels[:-1]
+        parent[node] = 0
+        cut(node)
+        visit([node])
+    return Order(parent, position, last, nodes)
 
 
 N_AT_A_TIME: Final = 20_000
@@ -105,6 +93,15 @@ OF_BINOMIALS: Final = INFRASPECIFIC | {
 _PATH: Final = "\x1e"
 _PART: Final = "\x1f"
 
+_ROWS: Final = """
+CREATE TABLE raw (
+    n INTEGER PRIMARY KEY, line INT, id TEXT, name TEXT, rank TEXT, status TEXT, parent TEXT, accepted TEXT,
+    path TEXT, own_path TEXT, other_id TEXT, parent_n INT, accepted_n INT
+);
+CREATE TABLE raw_common (id TEXT, n INT, name TEXT, language TEXT, is_preferred INT);
+"""
+"""The rows of the file, in a work file that is deleted at the end."""
+
 Report = Callable[[str, int, int], None]
 """Shows (work, done, total); a total of 0 is not known yet."""
 
@@ -120,34 +117,27 @@ def index_checklist(
     """
     with (
         storage_errors(target.parent),
-        replacing(target) as temporary,
-        _deleted(temporary.with_suffix(".rows")) as work,
+        _deleted(target.with_suffix(".rows")) as work,
+        closing(sqlite3.connect(work, isolation_level=None)) as db,
     ):
-        temporary.unlink(missing_ok=True)
-        with closing(sqlite3.connect(temporary, isolation_level=None)) as db:
-            db.execute("ATTACH DATABASE ? AS work", (str(work),))
-            # A half-written file is never opened, so no journal is needed.
-            for pragma in ("main.journal_mode = OFF", "work.journal_mode = OFF", "synchronous = OFF"):
-                db.execute(f"PRAGMA {pragma}")
-            for name in ("main", "work"):
-                db.execute(f"PRAGMA {name}.cache_size = -32768")
-            db.executescript(schema.ROWS + schema.TABLES)
-            db.execute("BEGIN")
-            _read_rows(db, file, report)
-            _join_repeated(db, file)
-            _link(db, file)
-            _add_higher_taxa(db)
-            order = _sort(db, file)
-            _write_taxa(db, order, report)
-            _write_homonyms(db)
-            _write_names(db, order, file, report)
-            _report_no_species(db, file)
-            described = {"form": file.form, "licence": file.licence, "problems": json.dumps(file.problems.lines())}
-            write_meta(db, {**meta, **described})
-            db.execute("COMMIT")
-            report("index", 0, 1)
-            db.executescript(schema.INDEXES)
-        seal(temporary)
+        for pragma in ("journal_mode = OFF", "synchronous = OFF", "cache_size = -32768"):
+            db.execute(f"PRAGMA {pragma}")
+        db.executescript(_ROWS)
+        db.execute("BEGIN")
+        _read_rows(db, file, report)
+        _join_repeated(db, file)
+        _link(db, file)
+        _add_higher_taxa(db)
+        order = _sort(db, file)
+        _report_no_species(db, order, file)
+        described = {**meta, "form": file.form, "licence": file.licence}
+        names = _names(db, order, file, report)
+        write_rows(
+            target,
+            lambda: {**described, "problems": json.dumps(file.problems.lines())},  # after the names
+            _taxa(db, order, report),
+            names,
+        )
         report("index", 1, 1)
 
 
@@ -199,6 +189,8 @@ def _is_usable(usage: Usage, parsed: ScientificName, problems: Problems) -> bool
         problems.add("bare, deleted or quarantined name", place)
     elif parsed.rank == "unnamed":
         problems.add("no species named (sp., cf., aff.)", place)
+    elif len(usage.name) > MAX_NAME:
+        problems.add(f"name of more than {MAX_NAME:,} characters", f"line {usage.line}")
     elif "." in parsed.text[:4] and " " in parsed.text:
         problems.add("genus shortened", place)
     else:
@@ -265,7 +257,7 @@ def _join_repeated(db: sqlite3.Connection, file: ChecklistFile) -> None:
 
     Rows agree if they give the same taxa above at every rank that both have.
     """
-    db.execute("CREATE INDEX work.raw_name ON raw (name)")
+    db.execute("CREATE INDEX raw_name ON raw (name)")
     which = "" if file.form == "CSV" else "AND id = '' "
     again = (
         f"SELECT n, line, id, name, rank, path FROM raw AS later WHERE status = 'accepted' {which}AND EXISTS "
@@ -273,8 +265,8 @@ def _join_repeated(db: sqlite3.Connection, file: ChecklistFile) -> None:
     )
     repeated = db.execute(again).fetchall()
     if repeated:
-        db.execute("CREATE INDEX work.raw_accepted ON raw (accepted)")
-        db.execute("CREATE INDEX work.raw_common_n ON raw_common (n)")
+        db.execute("CREATE INDEX raw_accepted ON raw (accepted)")
+        db.execute("CREATE INDEX raw_common_n ON raw_common (n)")
     for n, line, key, name, rank, path in repeated:
         earlier = db.execute(
             "SELECT n, id, path FROM raw WHERE name = ? AND rank = ? AND status = 'accepted' AND n < ? ORDER BY n",
@@ -298,9 +290,9 @@ def _join_repeated(db: sqlite3.Connection, file: ChecklistFile) -> None:
 
 def _link(db: sqlite3.Connection, file: ChecklistFile) -> None:
     """Resolve ids and names of parents and accepted taxa to row numbers."""
-    db.execute("CREATE INDEX work.raw_id ON raw (id)")
-    db.execute("CREATE INDEX work.raw_other ON raw (other_id) WHERE other_id IS NOT NULL")
-    db.execute("CREATE INDEX IF NOT EXISTS work.raw_name ON raw (name)")
+    db.execute("CREATE INDEX raw_id ON raw (id)")
+    db.execute("CREATE INDEX raw_other ON raw (other_id) WHERE other_id IS NOT NULL")
+    db.execute("CREATE INDEX IF NOT EXISTS raw_name ON raw (name)")
     twice = (
         "SELECT n, line, id FROM raw AS later WHERE id != '' AND n > "
         "(SELECT min(n) FROM raw AS early WHERE early.id = later.id)"
@@ -345,8 +337,8 @@ def _link(db: sqlite3.Connection, file: ChecklistFile) -> None:
 
 def _add_higher_taxa(db: sqlite3.Connection) -> None:
     """Give rows without a parent the taxa in their columns, made where the file has no row for them."""
-    db.execute("CREATE INDEX work.raw_path ON raw (own_path) WHERE own_path IS NOT NULL")
-    db.execute("CREATE TABLE work.orphan AS SELECT n, path FROM raw WHERE parent_n IS NULL AND path != ''")
+    db.execute("CREATE INDEX raw_path ON raw (own_path) WHERE own_path IS NOT NULL")
+    db.execute("CREATE TABLE orphan AS SELECT n, path FROM raw WHERE parent_n IS NULL AND path != ''")
     known: dict[str, int] = {}
     for batch in grouped(db.execute("SELECT n, path FROM orphan"), N_AT_A_TIME):
         if len(known) > MAX_KNOWN:
@@ -405,78 +397,63 @@ def _sort(db: sqlite3.Connection, file: ChecklistFile) -> Order:
     return in_order(parent, is_taxon, cut)
 
 
-def _write_taxa(db: sqlite3.Connection, order: Order, report: Report) -> None:
-    species = np.zeros(len(order.parent), np.int32)
-    for (n,) in db.execute("SELECT n FROM raw WHERE rank = 'species'"):
-        species[n] = 1
-    counts = np.append(0, np.cumsum(species[order.nodes]))  # species up to each position
-
-    def rows() -> Iterator[tuple[int, int, int, str, str, str, int]]:
-        found = "SELECT id, name, rank FROM raw WHERE n = ?"
-        for position, node in enumerate(order.nodes.tolist(), 1):
-            key, name, rank = db.execute(found, (node,)).fetchone()
-            last, above = int(order.last[node]), int(order.position[order.parent[node]])
-            yield position, last, above, key, name, rank, int(counts[last] - counts[position - 1])
-
-    done = 0
-    for batch in grouped(rows(), N_AT_A_TIME):
-        db.executemany("INSERT INTO taxon VALUES (?, ?, ?, ?, ?, ?, ?)", batch)
-        done += len(batch)
-        report("taxa", done, len(order.nodes))
+def _taxa(db: sqlite3.Connection, order: Order, report: Report) -> Iterator[TaxonRow]:
+    shared = _shared_names(db, order)
+    for position, node in enumerate(order.nodes, 1):
+        key, name, rank = db.execute("SELECT id, name, rank FROM raw WHERE n = ?", (node,)).fetchone()
+        last, above = int(order.last[node]), int(order.position[order.parent[node]])
+        yield TaxonRow(position, last, above, key, name, rank, name in shared)
+        if position % N_AT_A_TIME == 0 or position == len(order.nodes):
+            report("taxa", position, len(order.nodes))
 
 
-def _report_no_species(db: sqlite3.Connection, file: ChecklistFile) -> None:
+def _shared_names(db: sqlite3.Connection, order: Order) -> set[str]:
+    """Return the names of species that several roots have, which need ids of their own."""
+    roots = [position for position, node in enumerate(order.nodes, 1) if not order.parent[node]]
+    below: dict[str, int] = {}
+    shared = set()
+    for name, n in db.execute("SELECT name, n FROM raw WHERE rank = 'species'"):
+        if position := int(order.position[n]):
+            root = bisect_right(roots, position)
+            if below.setdefault(name, root) != root:
+                shared.add(name)
+    return shared
+
+
+def _report_no_species(db: sqlite3.Connection, order: Order, file: ChecklistFile) -> None:
     """Note that the index has no species: of a checklist of genera, or a file read by the wrong column."""
-    if db.execute("SELECT 1 FROM taxon WHERE rank = 'species' LIMIT 1").fetchone() is None:
-        name = db.execute("SELECT name FROM taxon ORDER BY n LIMIT 1").fetchone()
-        first = name[0] if name else "no accepted name"
-        file.problems.add("no species, expected names such as Rana temporaria", first)
+    found = "SELECT 1 FROM raw WHERE rank = 'species' AND status IN ('accepted', 'provisional') LIMIT 1"
+    if db.execute(found).fetchone() is None:
+        names = (db.execute("SELECT name FROM raw WHERE n = ?", (node,)).fetchone()[0] for node in order.nodes)
+        file.problems.add("no species, expected names such as Rana temporaria", next(names, "no accepted name"))
 
 
-def _write_homonyms(db: sqlite3.Connection) -> None:
-    """Note species of the same name below different roots, which need ids of their own."""
-    roots = [n for (n,) in db.execute("SELECT n FROM taxon WHERE parent = 0 ORDER BY n")]
-    species = db.execute("SELECT name, n FROM taxon WHERE rank = 'species' ORDER BY name")
-    for name, rows in groupby(species, key=itemgetter(0)):
-        if len({bisect_right(roots, n) for _, n in rows}) > 1:
-            db.execute("INSERT INTO homonym VALUES (?)", (name,))
-
-
-def _write_names(db: sqlite3.Connection, order: Order, file: ChecklistFile, report: Report) -> None:
-    db.execute("CREATE INDEX IF NOT EXISTS work.raw_common_n ON raw_common (n)")
+def _names(db: sqlite3.Connection, order: Order, file: ChecklistFile, report: Report) -> Iterator[NameRow]:
+    db.execute("CREATE INDEX IF NOT EXISTS raw_common_n ON raw_common (n)")
     total = db.execute("SELECT (SELECT count(*) FROM raw) + (SELECT count(*) FROM raw_common)").fetchone()[0]
-    insert = "INSERT OR IGNORE INTO name VALUES (?, ?, ?, ?, ?, ?, ?)"
     done = 0
-    scientific = "SELECT n, name, status, accepted_n FROM raw WHERE status != 'misapplied' ORDER BY n"
-    for batch in grouped(db.execute(scientific), N_AT_A_TIME):
-        rows = []
-        for n, name, status, accepted in batch:
-            taxon = int(order.position[n]) if status != "synonym" else _accepted(db, order, accepted)
-            if taxon:
-                key = name_key(name)
-                rows.append((taxon, schema.LEVELS[status], n, name, "", key, key[::-1]))
-            elif accepted:
-                file.problems.add("synonym that leads to no accepted name", name)
-        db.executemany(insert, rows)
-        done += len(batch)
-        report("look-up", done, total)
-    common = (
+
+    def counted(query: str) -> Iterator[tuple[Any, ...]]:
+        nonlocal done
+        for batch in grouped(db.execute(query), N_AT_A_TIME):
+            yield from batch
+            done += len(batch)
+            report("look-up", done, total)
+
+    for n, name, status, accepted in counted(
+        "SELECT n, name, status, accepted_n FROM raw WHERE status != 'misapplied' ORDER BY n"
+    ):
+        taxon = int(order.position[n]) if status != "synonym" else _accepted(db, order, accepted)
+        if taxon:
+            yield NameRow(taxon, LEVELS[status], n, name, "")
+        elif accepted:
+            file.problems.add("synonym that leads to no accepted name", name)
+    for n, name, language, preferred, nth in counted(
         "SELECT coalesce(c.n, (SELECT n FROM raw WHERE id = c.id), (SELECT n FROM raw WHERE other_id = c.id)), "
         "c.name, c.language, c.is_preferred, c.rowid FROM raw_common AS c"
-    )
-    for batch in grouped(db.execute(common), N_AT_A_TIME):
-        rows = []
-        for n, name, language, preferred, nth in batch:
-            taxon = int(order.position[n]) if n else 0
-            if n and not taxon:
-                taxon = _accepted(db, order, n)
-            if taxon and (key := fold(name)):
-                rows.append(
-                    (taxon, schema.PREFERRED if preferred else schema.OTHER, nth, name, language, key, key[::-1])
-                )
-        db.executemany(insert, rows)
-        done += len(batch)
-        report("look-up", done, total)
+    ):
+        if (taxon := _accepted(db, order, n)) and fold(name):
+            yield NameRow(taxon, PREFERRED if preferred else OTHER, nth, name, language)
 
 
 def _accepted(db: sqlite3.Connection, order: Order, n: int | None) -> int:

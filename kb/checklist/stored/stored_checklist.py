@@ -11,10 +11,8 @@ from typing import Any, Final
 from data.errors import StoreError
 from data.files import SelfClosing, closed_on_error
 from data.records import Taxon, taxon_id
-from kb.checklist.names import MIN_LIKENESS, fold, likeness
-from kb.checklist.scientific_names import is_hybrid_formula, name_key, without_authorship
-from kb.checklist.stored import schema
-from kb.checklist.stored.schema import is_intact
+from kb.checklist.names import MIN_LIKENESS, fold, is_hybrid_formula, likeness, name_key, without_authorship
+from kb.checklist.stored.index_file import LEVELS, OTHER, PREFERRED, VERSION, is_intact
 
 RANKS_OF_LINEAGES: Final = ("kingdom", "phylum", "class", "order", "family", "genus", "species")
 _REPAIR: Final = "kb checklist add FILE writes it again; kb build --checklist FILE does so in a knowledge base"
@@ -64,9 +62,9 @@ class StoredChecklist:
         with closed_on_error(self._db):
             self.meta: Mapping[str, str] = dict(self._rows("SELECT key, value FROM meta"))
             self._shared = frozenset(name for (name,) in self._rows("SELECT name FROM homonym"))
-            if self.meta.get("schema") != str(schema.VERSION):
+            if self.meta.get("schema") != str(VERSION):
                 raise StoreError(
-                    f"{path}: schema {self.meta.get('schema')}, expected {schema.VERSION}",
+                    f"{path}: schema {self.meta.get('schema')}, expected {VERSION}",
                     hint=_REPAIR,
                 )
 
@@ -185,8 +183,6 @@ class StoredChecklist:
         )
         return [(text, self._taxon(n)) for text, n in rows]
 
-    # --- positions in the tree, for the part that a knowledge base keeps ---------------------------------------------
-
     def position(self, taxon: Taxon) -> int:
         """Return the position of a taxon of this checklist, found by name and id, or 0."""
         key = name_key(taxon.scientific_name)
@@ -196,20 +192,9 @@ class StoredChecklist:
         # A page may have stated more of the lineage.
         return next(exact, fits[0] if len(fits) == 1 and taxon.rank == "species" else 0)
 
-    def positions_above(self, n: int) -> list[int]:
-        """Return the positions of the taxa above one, the nearest first."""
-        found: list[int] = []
-        while n := self._row("SELECT parent FROM taxon WHERE n = ?", n)[0]:
-            found.append(n)
-        return found
-
     def last_below(self, n: int) -> int:
         """Return the last position below a taxon."""
         return int(self._row("SELECT last FROM taxon WHERE n = ?", n)[0])
-
-    def name_at(self, n: int) -> str:
-        """Return the scientific name of the taxon at a position."""
-        return str(self._row("SELECT name FROM taxon WHERE n = ?", n)[0])
 
     def _named(self, name: str) -> list[int]:
         """Return the taxa with a name, by the best kind of name that any taxon has it as."""
@@ -218,9 +203,9 @@ class StoredChecklist:
             wanted = name_key(above)
             return [n for n in self._named(rest) if any(name_key(text) == wanted for _, text in self._above(n))]
         name = " ".join(name.split())
-        tries = [(name_key(name), schema.OTHER)]
+        tries = [(name_key(name), OTHER)]
         if not is_hybrid_formula(name):  # common names have no authors: "Comma bacillus" is no Comma
-            tries.append((name_key(without_authorship(name)), schema.PREFERRED - 1))
+            tries.append((name_key(without_authorship(name)), PREFERRED - 1))
         for key, most in tries:
             query = "SELECT taxon, level, language FROM name WHERE folded = ? AND level <= ?"
             rows = self._rows(query, key, most) if key else []
@@ -233,7 +218,7 @@ class StoredChecklist:
 
     def _kind(self, level: int, language: str) -> int:
         """Return the kind of a name, lower is better: other languages come after ours."""
-        return level if level < schema.PREFERRED or language in self._languages else schema.OTHER + 1
+        return level if level < PREFERRED or language in self._languages else OTHER + 1
 
     def _highest(self, taxa: list[int]) -> list[int]:
         """Return the taxa without those below another one, as a subgenus of the same name, and without repetitions.
@@ -272,7 +257,7 @@ class StoredChecklist:
         )
         by_language: dict[str, list[str]] = {}
         for level, text, language in rows:
-            if level >= schema.PREFERRED:
+            if level >= PREFERRED:
                 by_language.setdefault(language, []).append(text)
         common = [text for language in self._languages for text in by_language.get(language, ())]
         return Taxon(
@@ -282,7 +267,7 @@ class StoredChecklist:
             common_names=tuple(dict.fromkeys(common)),
             lineage=cache[parent],
             ids={self.meta["name"]: key} if key and not key.startswith("line ") else {},
-            synonyms=tuple(dict.fromkeys(text for level, text, _ in rows if level == schema.LEVELS["synonym"])),
+            synonyms=tuple(dict.fromkeys(text for level, text, _ in rows if level == LEVELS["synonym"])),
             names_by_language={
                 each: tuple(dict.fromkeys(texts)) for each, texts in sorted(by_language.items()) if each
             },

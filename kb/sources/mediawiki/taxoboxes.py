@@ -12,7 +12,7 @@ from bs4 import Tag
 from bs4.element import NavigableString
 
 from data.records import Infobox
-from kb.checklist.scientific_names import ScientificName, parse_name
+from kb.checklist.names import ScientificName, parse_name
 
 RANKS: Final = (
     "realm", "domain", "kingdom", "phylum", "division", "class", "subclass", "infraclass", "superorder", "order",

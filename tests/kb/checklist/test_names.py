@@ -10,11 +10,10 @@ from data.records import LeftOut, Taxon
 from kb.checklist import name_files
 from kb.checklist.avilist import is_bird, load_checklist, profile_for
 from kb.checklist.name_files import columns_of, read_names_file, table_rows
-from kb.checklist.names import epithet_stem, fold, near_names
+from kb.checklist.names import epithet_stem, fold, name_key, near_names, parse_name
 from kb.checklist.names_table import read_names, unused_columns
-from kb.checklist.scientific_names import name_key, parse_name
 from kb.checklist.selection import select, species_named
-from kb.checklist.stored.of_species import checklist_of_species, is_of_build
+from kb.checklist.shelf import checklist_of_species, is_of_build
 from kb.pipeline.selection import N_ASKED, Selection, with_profile
 from kb.sources.folder import OwnSource
 from recognize.settings import BIRD_PROFILE, GENERAL_PROFILE

@@ -5,8 +5,19 @@ from bs4 import BeautifulSoup
 
 import kb
 from data.records import Anchor, Source, SpeciesEntry, Statement, Summary, Taxon
-from kb.curate.credit_pages import ADAPTATION, COLUMNS, as_html, as_rows, as_text
-from kb.curate.credits import Credits, PhotoCredit, TextCredit, collect_credits, credits_of, licence_address
+from kb.curate.credits import (
+    ADAPTATION,
+    COLUMNS,
+    Credits,
+    PhotoCredit,
+    TextCredit,
+    as_html,
+    as_rows,
+    as_text,
+    collect_credits,
+    credits_of,
+    licence_address,
+)
 from tests.pages import PageSource, made_up_taxa
 from tests.toy.encoders import toy_encoders
 

@@ -1,4 +1,4 @@
-from kb.curate.language import is_foreign
+from kb.curate.add import is_foreign
 
 
 def test_other_languages_and_letters_are_foreign() -> None:

@@ -1,6 +1,6 @@
 from data.records import Taxon
 from kb.checklist.wiki_checklist import WikiChecklist
-from kb.curate.placing import near_names, with_relatives
+from kb.curate.add import near_names, with_relatives
 
 
 def species(name: str, **lineage: str) -> Taxon:

@@ -1,18 +1,18 @@
-"""Checklists from files of all formats, the shelf of them, and the part that a knowledge base keeps."""
+"""Checklists from files of all formats, the shelf of them, and the copy that a knowledge base keeps."""
 
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from data.errors import AmbiguousTaxon, BadInput, FieldmarkError, MissingRequirement, StoreError, UsageError
 from data.records import Taxon
+from kb.checklist import shelf
 from kb.checklist.avilist import load_checklist
 from kb.checklist.selection import find_taxon, select, species_ids
 from kb.checklist.shelf import Shelf, checklist_for, kept_checklist
-from kb.checklist.stored import part
-from kb.checklist.stored.index_rows import NameRow, TaxonRow, write_rows
+from kb.checklist.stored.index_file import NameRow, TaxonRow, write_rows
 from kb.checklist.stored.stored_checklist import StoredChecklist
 from tests.kb.checklist.stored.checklist_files import FORMATS, META, PLAIN, TAXA, darwin_core, plain
 
@@ -210,50 +210,26 @@ def whole(tmp_path: Path) -> StoredChecklist:
     return Shelf(tmp_path / "home").add(darwin_core(tmp_path))
 
 
-def named(checklist: StoredChecklist, *names: str) -> Iterator[Taxon]:
-    return (taxon for name in names if (taxon := checklist.find(name)) is not None)
-
-
-def test_a_small_checklist_is_kept_whole_once(whole: StoredChecklist, tmp_path: Path) -> None:
-    kept = tmp_path / "kept.sqlite"
-    assert part.keep(whole, named(whole, "Vanessa cardui"), kept)
-    assert kept.read_bytes() == whole.path.read_bytes()
-    assert not part.keep(whole, named(whole, "Vanessa cardui"), kept)
-    found = kept_checklist(kept, whole.name, whole.digest)
-    assert isinstance(found, StoredChecklist) and found.n_species == whole.n_species
-    assert not part.keep(found, named(whole, "Vanessa cardui"), kept)  # a later build with the kept one
-    assert part.keep(load_checklist(), (), kept) and not kept.exists()  # nothing of AviList
-    assert kept_checklist(kept, whole.name, whole.digest) is None
-    assert kept_checklist(kept, "AviList 2025", load_checklist().digest) is load_checklist()
-
-
-def test_of_a_large_checklist_the_part_with_the_species_is_kept(
+def test_a_checklist_is_kept_once_unless_it_is_large(
     whole: StoredChecklist, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for i, (species, most, below, n_species) in enumerate((
-        (("Vanessa cardui",), 4, "Vanessa", 2),
-        (("Vanessa cardui",), 6, "Insecta", 2),
-        (("Vanessa cardui", "Prunella modularis"), 2, "Animalia", 3),
-        (("Vanessa cardui", "Prunella vulgaris"), 2, "", 5),
-        (("Vanessa atalanta",), 1, "Vanessa atalanta", 1),
-    )):  # fmt: skip
-        monkeypatch.setattr(part, "MAX_TAXA", most)
-        kept = tmp_path / f"{i}.sqlite"
-        assert part.keep(whole, named(whole, *species), kept)
-        found = StoredChecklist(kept)
-        assert (found.meta.get("below", ""), found.n_species, found.digest) == (below, n_species, whole.digest)
-        for name in species:
-            assert found.find(name) == whole.find(name)
-            assert found.homonyms(name.split()[0]) or found.find(name.split()[0])
-        assert not below or select(found, below) == select(whole, below)
-        assert not part.keep(whole, named(whole, *species), kept)
-    taxon = StoredChecklist(kept, language="de").find("Pyrameis atalanta")
-    assert taxon is not None and taxon.common_names == ("Admiral", "Red Admiral")
+    kept = tmp_path / "kept.sqlite"
+    assert shelf.keep(whole, kept)
+    assert kept.read_bytes() == whole.path.read_bytes()
+    assert not shelf.keep(whole, kept)
+    found = kept_checklist(kept, whole.name, whole.digest)
+    assert isinstance(found, StoredChecklist) and found.n_species == whole.n_species
+    assert not shelf.keep(found, kept)  # a later build with the kept one
+    assert shelf.keep(load_checklist(), kept) and not kept.exists()  # nothing of AviList
+    assert kept_checklist(kept, whole.name, whole.digest) is None
+    monkeypatch.setattr(shelf, "MAX_TAXA", whole.n_species)
+    assert not shelf.keep(whole, kept) and not kept.exists()
+    assert kept_checklist(kept, "AviList 2025", load_checklist().digest) is load_checklist()
 
 
 def test_a_changed_byte_is_found_when_a_kept_checklist_is_opened(whole: StoredChecklist, tmp_path: Path) -> None:
     kept = tmp_path / "kept.sqlite"
-    part.keep(whole, named(whole, "Vanessa cardui"), kept)
+    shelf.keep(whole, kept)
     content = kept.read_bytes()
     for place in (70, len(content) // 2, len(content) - 1):
         kept.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
@@ -283,8 +259,8 @@ def test_rows_that_are_no_tree_and_names_without_a_taxon_are_refused(tmp_path: P
         (one, two._replace(last=1), three), (one._replace(name=""), two, three), (one._replace(name="x" * 3_000), two),
     ):  # fmt: skip
         with pytest.raises(BadInput):
-            write_rows(tmp_path / "x.sqlite", {}, taxa, [])
+            write_rows(tmp_path / "x.sqlite", dict, taxa, [])
         assert not list(tmp_path.iterdir()), taxa
     for name in ((4, 0, 1, "x", ""), (0, 0, 1, "x", ""), (1, 9, 1, "x", ""), (1, 0, 1, "", "")):
         with pytest.raises(BadInput, match="name without a taxon"):
-            write_rows(tmp_path / "x.sqlite", {}, TREE, [NameRow._make(name)])
+            write_rows(tmp_path / "x.sqlite", dict, TREE, [NameRow._make(name)])
