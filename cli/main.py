@@ -10,12 +10,12 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, get_args
 
 import click
 
 from cli.common import exit_codes, options, output
-from cli.common.settings import Invocation
+from cli.common.settings import Invocation, hint_of
 from data.errors import FieldmarkError, did_you_mean
 
 VERBS: Final = {
@@ -105,7 +105,10 @@ class CommandGroup(click.Group):
         """Run `kb` and exit with the code of the error; each becomes two lines on stderr."""
         invocation = Invocation()
         try:
-            code = super().main(args, prog_name or "kb", complete_var, standalone_mode=False, obj=invocation, **extra)
+            with output.log_to_stderr():
+                code = super().main(
+                    args, prog_name or "kb", complete_var, standalone_mode=False, obj=invocation, **extra
+                )
             sys.exit(code if isinstance(code, int) else 0)
         except click.exceptions.NoArgsIsHelpError as error:
             error.show()
@@ -177,8 +180,15 @@ def _store(ctx: click.Context, parameter: click.Parameter, value: object) -> Non
 
 def _common_options() -> list[click.Option]:
     texts = {("-q", "--quiet"): "No progress on stderr.", ("--debug",): "Show tracebacks."}
-    return [click.Option(names, is_flag=True, expose_value=False, callback=_store, help=text)
-            for names, text in texts.items()]  # fmt: skip
+    log = click.Option(
+        ["--log-level"], type=click.Choice(get_args(hint_of("log"))), expose_value=False, callback=_set_log_level,
+        help="Least level of the log on stderr; info shows requests and waits.  [default: FIELDMARK_LOG, else warning]",
+    )  # fmt: skip
+    flags = (
+        click.Option(names, is_flag=True, expose_value=False, callback=_store, help=text)
+        for names, text in texts.items()
+    )
+    return [*flags, log]
 
 
 def _settings_options() -> list[click.Option]:
@@ -197,6 +207,12 @@ def _settings_options() -> list[click.Option]:
             "[default: that of the knowledge base, else en]",
         ),
     ]  # fmt: skip
+
+
+def _set_log_level(ctx: click.Context, _parameter: click.Parameter, value: str | None) -> None:
+    """Put the level into the settings of this run, over `--set log`."""
+    if value is not None:
+        ctx.ensure_object(Invocation).set["log"] = value
 
 
 def _set_language(ctx: click.Context, _parameter: click.Parameter, value: str | None) -> None:

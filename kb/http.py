@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 import sys
 import threading
@@ -39,6 +40,7 @@ PIECE_BYTES: Final = 1 << 20
 _GZIP: Final = 31  # zlib's number for a gzip header and the largest window
 _CODINGS: Final = {"": None, "identity": None, "gzip": _GZIP, "x-gzip": _GZIP, "deflate": zlib.MAX_WBITS}
 AnswerT = TypeVar("AnswerT")
+_log: Final = logging.getLogger(__name__)
 
 
 # contact
@@ -126,6 +128,7 @@ class Retrier:
             retry=retry_if_exception_type(Refusal),
             wait=self._wait_s,
             stop=self._is_enough,
+            before_sleep=self._tell,
             retry_error_callback=self._give_up,
         )(request)
         with self._lock:
@@ -166,6 +169,9 @@ class Retrier:
                 tries = 1
         spent_s = (state.seconds_since_start or 0.0) + state.upcoming_sleep
         return state.attempt_number >= tries or state.upcoming_sleep > retry.longest_wait_s or spent_s > retry.total_s
+
+    def _tell(self, state: RetryCallState) -> None:
+        _log.info("%s; try %d in %.1f s", _refusal_of(state), state.attempt_number + 1, state.upcoming_sleep)
 
     def _give_up(self, state: RetryCallState) -> NoReturn:
         refusal = _refusal_of(state)
@@ -231,7 +237,8 @@ def exchange(
         MalformedAnswer: for an invalid address, or one of this machine or its network that may not be connected to.
     """
     where = host_of(url)
-    deadline = time.monotonic() + timeouts.total_s
+    began = time.monotonic()
+    deadline = began + timeouts.total_s
     body = bytearray()
     try:
         with client.stream(method, url, data=form, headers=headers) as response:
@@ -256,6 +263,8 @@ def exchange(
         raise Refusal(SourceUnavailable(f"{where} closed the connection early: {error}")) from error
     except httpx.InvalidURL as error:
         raise MalformedAnswer(f"{where} has an invalid address: {error}") from error
+    took_s, path = time.monotonic() - began, response.url.path  # no query: it may hold a password or a search
+    _log.info("%s %s%s %d, %.2f s", method, where, path, response.status_code, took_s)
     return response, bytes(body)
 
 

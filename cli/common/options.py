@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from cli.common import output
 from cli.common.settings import Invocation, Settings, keys_of, of_table, resolve, set_keys
 from data.errors import ConfigError, did_you_mean
 from recognize.settings import PROFILES
@@ -107,8 +108,13 @@ def words_argument(name: str) -> Callable[[CommandT], CommandT]:
 
 
 def settings(**flags: object) -> Settings:
-    """Return the settings of this run: options of the verb over `--set`, `--settings`, environment, file, defaults."""
-    return resolve(flags, invocation().values)
+    """Return the settings of this run: options of the verb over `--set`, `--settings`, environment, file, defaults.
+
+    The log follows them from here on.
+    """
+    found = resolve(flags, invocation().values)
+    output.set_log_level(found.log)
+    return found
 
 
 def method_settings(table: str, kind: type[SettingsT], *, base: SettingsT | None = None, **flags: object) -> SettingsT:

@@ -10,7 +10,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Literal
+from typing import Final, Literal
 
 import click
 
@@ -74,23 +74,45 @@ def _masked(text: str) -> str:
     return text
 
 
+LOGGERS: Final = ("cli", "data", "kb", "recognize", "rerank")
+
+
+class _Printer(logging.Handler):
+    """Writes warnings as all others, and further records as notes."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.levelno >= logging.WARNING:
+            warn(record.getMessage())
+        else:
+            note(as_one_message(self.format(record)))
+
+
+_printer = _Printer()
+
+
 @contextmanager
-def log_to_stderr(name: str, level: int = logging.WARNING) -> Iterator[None]:
-    """Within the block, write log records of this logger and its children from this level on to stderr."""
-
-    class Printer(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            (warn if record.levelno >= logging.WARNING else note)(record.getMessage())
-
-    logger, printer = logging.getLogger(name), Printer(level)
-    before = logger.level
-    logger.addHandler(printer)
-    logger.setLevel(level)
+def log_to_stderr() -> Iterator[None]:
+    """Within the block, write the log of our packages to stderr: warnings, or what `set_log_level` wants."""
+    set_log_level("warning")
+    for name in LOGGERS:
+        logging.getLogger(name).addHandler(_printer)
     try:
         yield
     finally:
-        logger.removeHandler(printer)
-        logger.setLevel(before)
+        for name in LOGGERS:
+            logging.getLogger(name).removeHandler(_printer)
+            logging.getLogger(name).setLevel(logging.NOTSET)
+
+
+def set_log_level(name: str) -> None:
+    """Set the least level of the log: `debug`, `info`, `warning`, `error`."""
+    level: int = getattr(logging, name.upper())
+    for package in LOGGERS:
+        logging.getLogger(package).setLevel(level)
+    # It takes half a minute on first use, which everybody is told.
+    logging.getLogger("kb.shipped").setLevel(min(level, logging.INFO))
+    is_wanted = level < logging.WARNING
+    _printer.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s" if is_wanted else None))
 
 
 def as_json(payload: object) -> str:

@@ -11,7 +11,7 @@ import json
 import os
 import tomllib
 import types
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from importlib import import_module
@@ -25,7 +25,6 @@ from data.files import user_folder
 from kb.addresses import PAUSE_S, PageSettings
 from kb.distill.distiller_names import DistillerName
 from kb.endpoints.endpoint import Endpoint
-from kb.lookup.context_settings import ContextSettings
 from recognize.settings import Profile
 
 if TYPE_CHECKING:
@@ -37,6 +36,12 @@ WIKI_PASSWORD = "FIELDMARK_WIKI_PASSWORD"
 # Variables for tests and CI, not settings of the product, and a secret, which no file may hold.
 NOT_SETTINGS = ("FIELDMARK_SHARED", "FIELDMARK_TEST_", WIKI_PASSWORD)
 ENDPOINTS: tuple[Literal["text", "vision", "search", "image"], ...] = ("text", "vision", "search", "image")
+GENERAL: Final[dict[str, str]] = {
+    "": "cli.common.settings:Settings",
+    "context": "kb.lookup.context_settings:ContextSettings",
+    **{f"llm.{kind}": "kb.endpoints.endpoint:Endpoint" for kind in ENDPOINTS},
+}
+"""Table of several verbs -> module and class of its settings; the environment sets these alone."""
 TABLES: Final[dict[str, str]] = {
     "build": "kb.pipeline.settings:BuildSettings",
     "identify": "recognize.settings:IdentifySettings",
@@ -51,7 +56,7 @@ TABLES: Final[dict[str, str]] = {
 }
 """Table of one verb -> module and class of its settings. A verb owns the table of its name and those below.
 
-The modules are loaded by `--help`, so they load no heavy library.
+A module is loaded when a key of its table is given or listed, also by `--help`, so it loads no heavy library.
 """
 BORROWED: Final[dict[str, tuple[str, ...]]] = {
     "find": ("rerank.visret", "rerank.captions"),
@@ -117,6 +122,8 @@ class Settings:
     """Where photos and texts are encoded: on this machine (`local`), or on the nodes of a Ray cluster (`ray`)."""
     ray_address: str | None = None
     """HOST:PORT of the Ray cluster, or `auto` for the one on this machine; by default one is started for the run."""
+    log: Literal["debug", "info", "warning", "error"] = "warning"
+    """Least level of the log on stderr: `info` shows requests, waits and stages of a build. Also `--log-level`."""
     llm: Mapping[str, Endpoint] = field(default_factory=dict)
     """Endpoints of models: the tables `[llm.text]`, `[llm.vision]`, `[llm.search]`, `[llm.image]`."""
 
@@ -147,37 +154,38 @@ def hints_of(kind: type[Any]) -> dict[str, Any]:
 
 
 def settings_class(table: str) -> type:
-    """Return the dataclass of a verb's table."""
-    module, _, name = TABLES[table].partition(":")
+    """Return the dataclass of a table."""
+    module, _, name = (GENERAL | TABLES)[table].partition(":")
     kind: type = getattr(import_module(module), name)
     return kind
 
 
-@cache
-def general_hints() -> dict[str, Any]:
-    """Return key -> type hint of the settings of several verbs: `contact`, `llm.text.model`, `context.web`."""
-    own = {key: hint for key, hint in hints_of(Settings).items() if key != "llm"}
-    own |= {f"context.{key}": hint for key, hint in hints_of(ContextSettings).items()}
-    return own | {f"llm.{kind}.{key}": hint for kind in ENDPOINTS for key, hint in hints_of(Endpoint).items()}
+def hint_of(key: str) -> Any:  # noqa: ANN401  # a type hint can be any object
+    """Return the type hint of a key such as `contact` or `rerank.decompose.chain`; None for an unknown one."""
+    table, _, name = key.rpartition(".")
+    if key == "llm" or table not in GENERAL | TABLES:
+        return None
+    return hints_of(settings_class(table)).get(name)
 
 
-@cache
-def method_hints() -> dict[str, Any]:
-    """Return key -> type hint of the settings of one verb: `rerank.decompose.chain`."""
-    return {f"{table}.{name}": hint for table in TABLES for name, hint in hints_of(settings_class(table)).items()}
+def keys_in(tables: Iterable[str]) -> list[str]:
+    """Return the whole keys of these tables."""
+    named = ((table, name) for table in tables for name in hints_of(settings_class(table)))
+    return [f"{table}.{name}" if table else name for table, name in named if (table, name) != ("", "llm")]
 
 
 def keys_of(verb: str) -> tuple[str, ...]:
     """Return the keys of a verb's own tables: `chain`, or `decompose.chain` for the table `rerank.decompose`."""
-    return tuple(key.removeprefix(f"{verb}.") for key in method_hints() if key.startswith(f"{verb}."))
+    own = keys_in(table for table in TABLES if f"{table}.".startswith(f"{verb}."))
+    return tuple(key.removeprefix(f"{verb}.") for key in own)
 
 
 def set_keys(verb: str) -> dict[str, str]:
     """Return key as `--set` takes it -> whole key: `chain` -> `rerank.chain`; general keys, and borrowed ones."""
-    borrowed = [key for key in method_hints() if key.rpartition(".")[0] in BORROWED.get(verb, ())]
+    borrowed = keys_in(BORROWED.get(verb, ()))
     found = {key: f"{verb}.{key}" for key in keys_of(verb)}
     found |= {key: key for key in borrowed} | {key.partition(".")[2]: key for key in borrowed}
-    return found | {key: key for key in general_hints()}
+    return found | {key: key for key in keys_in(GENERAL)}
 
 
 def read_values(
@@ -195,13 +203,12 @@ def read_values(
     Raises:
         ConfigError: for an unknown key, with the nearest one, and for a value of the wrong type.
     """
-    hints = general_hints() | method_hints()
     folder = (folder or Path.cwd()).absolute()
     found = next((path for each in (folder, *folder.parents) if (path := each / FILE_NAME).is_file()), None)
-    values = {} if found is None else _from_file(found, hints)
+    values = {} if found is None else _from_file(found)
     values |= _from_environment(os.environ if environment is None else environment)
-    values |= {} if file is None else _from_file(file, hints)
-    return values | {key: _checked(hints, key, text, "--set", is_text=True) for key, text in (sets or {}).items()}
+    values |= {} if file is None else _from_file(file)
+    return values | {key: _checked(key, text, "--set", is_text=True) for key, text in (sets or {}).items()}
 
 
 def resolve(flags: Mapping[str, object] | None = None, values: Mapping[str, object] | None = None) -> Settings:
@@ -237,7 +244,7 @@ def _endpoint(kind: str, values: Mapping[str, object]) -> Endpoint:
     return of_table(f"llm.{kind}", Endpoint(model="?"), values)
 
 
-def _from_file(file: Path, hints: Mapping[str, Any]) -> dict[str, object]:
+def _from_file(file: Path) -> dict[str, object]:
     """Return the values of a TOML file; paths are relative to its folder."""
     try:
         content = tomllib.loads(file.read_text(encoding="utf-8"))
@@ -248,10 +255,10 @@ def _from_file(file: Path, hints: Mapping[str, Any]) -> dict[str, object]:
     def read(above: str, table: Mapping[str, object]) -> None:
         for name, value in table.items():
             key = above + name
-            if isinstance(value, Mapping) and key not in hints:
+            if isinstance(value, Mapping) and hint_of(key) is None:
                 read(f"{key}.", value)
                 continue
-            parsed = _checked(hints, key, value, str(file), is_text=False)
+            parsed = _checked(key, value, str(file), is_text=False)
             found[key] = file.parent / parsed if isinstance(parsed, Path) else parsed
 
     read("", content)
@@ -259,40 +266,44 @@ def _from_file(file: Path, hints: Mapping[str, Any]) -> dict[str, object]:
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, object]:
-    hints = general_hints()
-    keys = {PREFIX + key.replace(".", "_").upper(): key for key in hints}
-    found = {}
-    for variable, text in environment.items():
-        if not variable.startswith(PREFIX) or variable.startswith(NOT_SETTINGS) or not text:
-            continue
+    given = {
+        variable: text
+        for variable, text in environment.items()
+        if variable.startswith(PREFIX) and not variable.startswith(NOT_SETTINGS) and text
+    }
+    keys, found = {}, {}
+    for tables in ([""], GENERAL):  # of the others only if one is named
+        if not given.keys() <= keys.keys():
+            keys = {PREFIX + key.replace(".", "_").upper(): key for key in keys_in(tables)}
+    for variable, text in given.items():
         if variable not in keys:
             is_endpoint = variable.startswith(f"{PREFIX}LLM_")
             hint = did_you_mean(variable, [key for key in keys if key.startswith(f"{PREFIX}LLM_") == is_endpoint])
             raise ConfigError(f'Unknown setting "{variable}" in the environment.', hint=hint)
-        found[keys[variable]] = _checked(hints, keys[variable], text, f"the environment ({variable})", is_text=True)
+        found[keys[variable]] = _checked(keys[variable], text, f"the environment ({variable})", is_text=True)
     return found
 
 
-def _checked(hints: Mapping[str, Any], key: str, value: object, place: str, *, is_text: bool) -> object:
+def _checked(key: str, value: object, place: str, *, is_text: bool) -> object:
     is_endpoint, name = key.startswith("llm."), key.rpartition(".")[2]
-    if key not in hints:
+    hint_of_key = hint_of(key)
+    if hint_of_key is None:
         if is_endpoint and name in ("api_key", "key", "token"):
             raise ConfigError(
                 f"{key} in {place}: API keys are not stored in settings.",
                 hint="Put the key into an environment variable and name that variable in api_key_env.",
             )
         table = key.rpartition(".")[0]
-        same_table = [known for known in hints if known.rpartition(".")[0] == table]
-        hint = did_you_mean(key, same_table or hints)
-        if not same_table and hint.startswith("Known"):  # some 90 keys
-            tables = dict.fromkeys(known.rpartition(".")[0] for known in hints if "." in known)
-            hint = f"Known tables: {', '.join(f'[{each}]' for each in tables)}."
+        tables = GENERAL | TABLES
+        hint = did_you_mean(key, keys_in([table] if table in tables else tables))
+        if table not in tables and hint.startswith("Known"):  # some 90 keys
+            hint = f"Known tables: {', '.join(f'[{each}]' for each in tables if each)}."
         raise ConfigError(f'Unknown setting "{key}" in {place}.', hint=hint)
     try:
-        parsed = parse_value(hints[key], value, is_text=is_text)
+        parsed = parse_value(hint_of_key, value, is_text=is_text)
     except ValueError:
         got = "" if is_endpoint else f", got {value!r}"  # it may be a secret
-        raise ConfigError(f'Setting "{key}" in {place}: expected {type_in_words(hints[key])}{got}.') from None
+        raise ConfigError(f'Setting "{key}" in {place}: expected {type_in_words(hint_of_key)}{got}.') from None
     return parsed.expanduser() if isinstance(parsed, Path) else parsed
 
 

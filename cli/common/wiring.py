@@ -5,7 +5,6 @@ Every function imports its packages when it is called, so that `kb --help` loads
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
@@ -14,7 +13,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
 from cli.common import options
-from cli.common.output import log_to_stderr, note, warn
+from cli.common.output import note, warn
 from cli.common.settings import Settings
 from data.errors import MissingRequirement
 from data.records import Context, QueryPart
@@ -46,10 +45,8 @@ def open_knowledge_base(settings: Settings) -> Iterator[KnowledgeBase]:
     """Open the knowledge base in the settings, else the one that ships with Fieldmark, unpacked on first use."""
     import kb
 
-    with log_to_stderr("kb.shipped", logging.INFO):
-        encoders = load_encoders("starter") if settings.kb is None else None
-        store = kb.open(settings.kb, home=settings.home, encoders=encoders, language=settings.language)
-    with store, log_to_stderr("kb.store.knowledge_base"):
+    encoders = load_encoders("starter") if settings.kb is None else None
+    with kb.open(settings.kb, home=settings.home, encoders=encoders, language=settings.language) as store:
         yield store
 
 
@@ -174,7 +171,6 @@ def open_context_sources(
     from kb.lookup.context import ContextSources
 
     with ExitStack() as stack:
-        stack.enter_context(log_to_stderr("kb.lookup"))
 
         def connect(kind: str, is_wanted: bool | None) -> Connection | None:
             if not (kind in settings.llm if is_wanted is None else is_wanted):

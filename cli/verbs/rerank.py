@@ -129,9 +129,7 @@ def rerank(
     quiet = options.invocation().quiet
     if query is not None and first_stage is None and methods.depth is not None:
         jobs = [most_similar_first(each, job, settings, depth=methods.depth, quiet=quiet) for each in jobs]
-    with open_resources(
-        settings, plan, context=sources, max_cost=max_cost, offline=offline
-    ) as opened, output.log_to_stderr("rerank"):  # fmt: skip
+    with open_resources(settings, plan, context=sources, max_cost=max_cost, offline=offline) as opened:
         if plan.judge == "encoder" and method == "decompose" and judge is None:
             output.note("[llm.vision] is not set, so the encoders judge; they know little beyond looks.")
         resources = replace(opened.resources, settings=methods)

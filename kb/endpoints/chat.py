@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from dataclasses import replace
 from typing import Final
 from weakref import WeakValueDictionary
@@ -35,6 +36,7 @@ ROOMS: Final = (2_048, 8_192, 32_768)
 """Tokens beside those of the first try, in the order tried: models that reason first need hundreds to thousands."""
 _LEAST_TEXT: Final = 2_000  # characters of a prompt from which its tokens are compared
 _MOST_CHARACTERS: Final = 12  # per token, of any language and tokenizer
+_log: Final = logging.getLogger(__name__)
 
 
 class Connection(Closing):
@@ -133,6 +135,8 @@ class Connection(Closing):
         if isinstance(found, ChatReply) and request.usable is not None and not request.usable(found):
             return None
         self.budget.meter.cached += found is not None
+        if found is not None:
+            _log.debug("%s: the reply to %s is cached", self.name, key[:12])
         if isinstance(found, Refused):
             raise found
         return found
@@ -298,6 +302,7 @@ class Connection(Closing):
                 self._refused_in_all_forms.add(mark)
                 return None
             self._form, reply, is_sure = found
+            _log.info("%s takes requests in another form: %s", self.name, self._form)
             if self._cache is not None and is_sure and self._form != form:
                 await asyncio.to_thread(self._cache.store_form, self.endpoint.key, self._form)
             return reply

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
+import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
 import httpx  # noqa: F401 - the SDK fails if another thread, such as Chroma's, is halfway through this import
 
@@ -25,6 +28,7 @@ MAX_ANSWER_BYTES: Final = 64 * 2**20
 SHORTEST_SECRET: Final = 12  # characters of a key
 # By name, since the SDK hides its HTTP library: with these, nothing was sent.
 _NOT_SENT: Final = ("ConnectError", "ConnectTimeout", "PoolTimeout", "UnsupportedProtocol", "ProxyError")
+_log: Final = logging.getLogger(__name__)
 
 
 class Client(Closing):
@@ -69,12 +73,15 @@ class Client(Closing):
         # As fields of our own: the SDK would hand over a streamed answer piece by piece.
         extra = {name: value for name, value in body.items() if name not in own}
         failure: FieldmarkError
+        path = "images/generations" if "prompt" in body else "chat/completions"
+        status, began = "no answer", time.monotonic()
         try:
             async with asyncio.timeout(endpoint.timeout):
                 if "prompt" in body:
                     response: Any = await self._sdk.images.with_raw_response.generate(**own, extra_body=extra)
                 else:
                     response = await self._sdk.chat.completions.with_raw_response.create(**own, extra_body=extra)
+            status = f"{response.status_code}"
             answer = self._parsed(response.text, response.headers.get("content-type", ""))
             if (error := error_in_answer(endpoint, self.key, answer)) is not None:
                 raise error
@@ -82,6 +89,7 @@ class Client(Closing):
         # The SDK's errors hold the request with its key, and server texts that may repeat it: they end here.
         except openai.APIStatusError as error:
             headers = {name.lower(): value for name, value in error.response.headers.items()}
+            status = f"{error.status_code}"
             failure = error_of(endpoint, self.key, error.status_code, headers, error.response.text)
         except (TimeoutError, openai.APIConnectionError) as error:
             cause = type(error.__cause__).__name__
@@ -98,6 +106,9 @@ class Client(Closing):
                 failure = ReplyLost(f"{where}: the connection was cut ({cause})")
         except openai.OpenAIError as error:
             failure = SourceError(f"{where}: {type(error).__name__}")
+        finally:
+            base = urlsplit(endpoint.base_url).path.rstrip("/")
+            _log.info("POST %s %s/%s %s, %.2f s", where, base, path, status, time.monotonic() - began)
         raise failure from None
 
     def _parsed(self, content: str, media_type: str) -> object:

@@ -71,6 +71,7 @@ class Patience:
             raise error from None
         self.n_retries += 1
         tries.waited_s += wait_s
+        _LOG.info("%s: %s; try %d in %.1f s", self._endpoint.name, type(error).__name__, tries.n_failed + 1, wait_s)
         await asyncio.sleep(max(0.0, wait_s - max(0.0, self._not_before - time.monotonic())))
 
     def tell(self, what: str, text: str) -> None:

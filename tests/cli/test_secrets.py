@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import re
 import subprocess
 import time
 from collections.abc import Iterator
@@ -116,6 +117,30 @@ def test_errors_and_tracebacks_do_not_show_the_key(
     done = cli.call("--debug", *build, "--no-cache")
     assert (done.exit_code, "Bearer ***" in done.stderr, "Traceback" in done.stderr) == (70, True, True)
     assert leaks(done.stdout, done.stderr) == []
+
+
+def test_the_log_tells_requests_waits_stages_and_cached_replies_but_neither_keys_nor_texts(
+    cli: Any, build: list[str], server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    busy = [Status(status=503, error="try again")]
+    server.script = lambda call: busy.pop() if busy else echoing(call)
+    logged = cli.call(*build, "-q", "--log-level", "info", check=True).stderr
+    model = r"m@127\.0\.0\.1(:\d+)?"
+    for line in (
+        rf"INFO kb\.endpoints\.client: POST {model} /v1/chat/completions 503, \d\.\d\d s$",
+        rf"INFO kb\.endpoints\.client: POST {model} /v1/chat/completions 200, \d\.\d\d s$",
+        rf"INFO kb\.endpoints\.retry: {model}: SourceUnavailable; try 2 in \d\.\d s$",
+        r"INFO kb\.pipeline\.stages\.run: stage distil: 2 subjects to do, 0 done before$",
+    ):
+        assert re.search(line, logged, re.MULTILINE), (line, logged)
+    assert (leaks(logged), "upperparts" in logged, "DEBUG" in logged) == ([], False, False)
+    monkeypatch.setenv("FIELDMARK_LOG", "debug")
+    again = cli.call(*build, "--kb", "again.kb", check=True).stderr
+    assert re.search(
+        rf"DEBUG kb\.endpoints\.chat: {model}: the reply to [0-9a-f]{{12}} is cached$", again, re.MULTILINE
+    )
+    monkeypatch.delenv("FIELDMARK_LOG")
+    assert "kb.endpoints" not in cli.call(*build, "--kb", "third.kb", check=True).stderr
 
 
 @pytest.mark.integration

@@ -128,8 +128,8 @@ def test_starting_loads_no_heavy_library() -> None:
     assert [name for name in helped if name.startswith("cli.verbs.")] == []
     assert helped & HEAVY == set()
     every_verb = (
-        "from cli.main import VERBS, commands\nfrom cli.common.settings import method_hints\n"
-        "method_hints()\nfor verb in VERBS: commands.get_command(None, verb)\n"
+        "from cli.main import VERBS, commands\nfrom cli.common.settings import TABLES, keys_in\n"
+        "keys_in(TABLES)\nfor verb in VERBS: commands.get_command(None, verb)\n"
     )
     assert loaded_after(every_verb) & (HEAVY - {"numpy"}) == set()
     assert "numpy" not in loaded_after(HELP.format(arguments=["kb", "find", "--help"]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -16,6 +17,8 @@ from kb.sources.article_source import ArticleSource
 from kb.sources.folder import OwnSource
 from kb.store.layout import CollectionKind, KnowledgeBaseInfo, Layout, collection_names
 from kb.store.ledger import Ledger, Step
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +53,7 @@ class BuildRun:
 
     def track(self, stage: Stage, total: int, *, kept: int = 0) -> Tracker:
         """Return a counter of the progress of a stage, which goes on after the `kept` subjects of earlier runs."""
+        _log.info("stage %s: %d subjects to do, %d done before", stage, total, kept)
         return Tracker(self.progress, stage, total, kept)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from cli.common.language_models import key_of
 from cli.common.settings import (
-    general_hints,
+    hint_of,
     of_table,
     read_values,
     resolve,
@@ -176,4 +176,4 @@ def test_the_api_key_is_read_from_the_named_variable_and_never_shown() -> None:
 def test_types_are_put_in_words() -> None:
     assert type_in_words(tuple[float, ...]) == "a list, each a number"
     assert type_in_words(Path | None) == "a path"
-    assert type_in_words(general_hints()["page_pause_s"]) == "a number from 0"
+    assert type_in_words(hint_of("page_pause_s")) == "a number from 0"

@@ -76,7 +76,6 @@ def species(
     if train is not None and "train" not in anchors:
         raise UsageError("--train needs --anchors train.")
     with ExitStack() as stack:
-        stack.enter_context(output.log_to_stderr("recognize.evaluation"))
         store = stack.enter_context(wiring.open_knowledge_base(settings))
         read = read_dataset(dataset, split=split, train=train, anchors=anchors)
         selected, skipped = select(store, read, limit=limit)
