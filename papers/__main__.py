@@ -35,8 +35,7 @@ def convert(sources: tuple[Path, ...], target: Path, split: str | None, images: 
     """
     from papers.datasets.convert import convert as convert_files
 
-    with output.log_to_stderr("papers"):
-        name = convert_files(sources, target, split=split, images=images, needs_images=images is not None)
+    name = convert_files(sources, target, split=split, images=images, needs_images=images is not None)
     output.note(f"{name}: {target}")
 
 

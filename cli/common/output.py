@@ -74,7 +74,7 @@ def _masked(text: str) -> str:
     return text
 
 
-LOGGERS: Final = ("cli", "data", "kb", "recognize", "rerank")
+LOGGERS: Final = ("cli", "data", "kb", "papers", "recognize", "rerank")
 
 
 class _Printer(logging.Handler):

@@ -271,7 +271,8 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, object]:
         for variable, text in environment.items()
         if variable.startswith(PREFIX) and not variable.startswith(NOT_SETTINGS) and text
     }
-    keys, found = {}, {}
+    keys: dict[str, str] = {}
+    found = {}
     for tables in ([""], GENERAL):  # of the others only if one is named
         if not given.keys() <= keys.keys():
             keys = {PREFIX + key.replace(".", "_").upper(): key for key in keys_in(tables)}

@@ -76,7 +76,6 @@ def species(
     anchors = tuple(dict.fromkeys(anchors)) or ("kb",)
     figures = None
     with ExitStack() as stack:
-        stack.enter_context(output.log_to_stderr("papers"))
         store = stack.enter_context(wiring.open_knowledge_base(settings))
         selected, skipped = select(store, read_dataset(dataset, split=None, train=None, anchors=anchors))
         if not selected.photos:
