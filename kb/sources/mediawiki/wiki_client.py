@@ -61,8 +61,8 @@ Json: TypeAlias = dict[str, Any]
 LARGEST_NUMBER: Final = 2**63 - 1  # what a database holds
 
 
-class _Unreadable(Exception):
-    """The wiki refuses reading to whoever asks."""
+class _PrivateWiki(MissingRequirement):
+    """Whoever asks may not read the wiki."""
 
 
 class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
@@ -132,31 +132,23 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         n_logins = self._n_logins
         try:
             return self._retrier.run(lambda: self._ask(fields))
-        except _Unreadable:
-            self._log_in(n_logins)
-        try:
-            return self._retrier.run(lambda: self._ask(fields))
-        except _Unreadable:
-            raise MissingRequirement(
-                f"{self.host} lets {self._login and self._login[0]} log in, but not read."
-            ) from None
-
-    def _log_in(self, n_logins: int) -> None:
-        """Log in with the bot password, once for all threads that were refused after the same number of logins."""
-        with self._login_lock:
-            if self._n_logins > n_logins:
-                return
+        except _PrivateWiki:
             if self._login is None:
-                raise MissingRequirement(f"{self.host} is a private wiki: it is read with a login.", hint=BOT_PASSWORD)
-            user, password = self._login
-            ask = _FORMAT | {"action": "query", "meta": "tokens", "type": "login"}
-            token = text(record(record(self._retrier.run(lambda: self._ask(ask)), "query"), "tokens"), "logintoken")
-            form = _FORMAT | {"action": "login", "lgname": user, "lgpassword": password, "lgtoken": token}
-            said = record(self._retrier.run(lambda: self._ask(form, is_secret=True)), "login")
-            if said.get("result") != "Success":
-                why = f"{said.get('result')}: {said.get('reason', 'no reason given')}"[:300]
-                raise MissingRequirement(f"{self.host} rejects the login of {user}: {why}", hint=BOT_PASSWORD)
-            self._n_logins += 1
+                raise
+            with self._login_lock:
+                if self._n_logins == n_logins:  # else another thread has logged in since
+                    self._log_in(*self._login)
+            return self._retrier.run(lambda: self._ask(fields))
+
+    def _log_in(self, user: str, password: str) -> None:
+        ask = _FORMAT | {"action": "query", "meta": "tokens", "type": "login"}
+        token = text(record(record(self._retrier.run(lambda: self._ask(ask)), "query"), "tokens"), "logintoken")
+        form = _FORMAT | {"action": "login", "lgname": user, "lgpassword": password, "lgtoken": token}
+        said = record(self._retrier.run(lambda: self._ask(form, is_secret=True)), "login")
+        if said.get("result") != "Success":
+            why = f"{said.get('result')}: {said.get('reason', 'no reason given')}"[:300]
+            raise MissingRequirement(f"{self.host} rejects the login of {user}: {why}", hint=BOT_PASSWORD)
+        self._n_logins += 1
 
     def query(self, params: Mapping[str, str | int]) -> Iterator[Json]:
         """Yield the `query` part of each answer, following continuation to the end."""
@@ -302,7 +294,8 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         if code in ("missingtitle", "nosuchpageid", "nosuchrevid", "pagecannotexist", "invalidtitle"):
             raise PageNotFound(f"{self.host}: {info}")
         if code == "readapidenied":
-            raise _Unreadable
+            who = f"{self._login[0]} may not read" if self._login else "only its users may read"
+            raise _PrivateWiki(f"{self.host} is a private wiki, which {who}.", hint=BOT_PASSWORD)
         raise SourceError(f"{self.host} rejected the request: {code}: {info}")
 
     @property

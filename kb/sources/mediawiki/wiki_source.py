@@ -25,76 +25,6 @@ from kb.sources.mediawiki.wiki_pages import Report, WikiPage, WikiPages, links_i
 KnownPage = tuple[Taxon | str, PageRef]
 
 
-def newest_pages(
-    pages: WikiPages, locator: Locator, known: Sequence[KnownPage]
-) -> Iterator[tuple[Taxon | str, PageRef | LeftOut | Failure]]:
-    """Yield the current page of each `(taxon or term, its page so far)`, in this order.
-
-    Revisions are requested for all titles, 50 per request; pages with the same revision need no more. Changed, moved
-    and missing pages are matched with their taxa as in a build, so that an update and a fresh build agree: first the
-    page under the old title, then a look-up of the names.
-
-    Raises:
-        SourceError: if the wiki is not available.
-    """
-    current = pages.look_up([ref.title for _, ref in known], with_clues=False)
-    same = [i for i, (_, ref) in enumerate(known) if _is_same(ref, current.get(ref.title))]
-    result: dict[int, PageRef | LeftOut] = {i: known[i][1] for i in same}
-    changed = [i for i in range(len(known)) if i not in result]
-    unchanged_titles = {known[i][1].title for i in same}
-    for i in changed:
-        subject, ref = known[i]
-        if isinstance(subject, str):
-            result[i] = _newest_term(locator, subject, ref, current.get(ref.title))
-    result |= _newest_taxa(pages, locator, {i: known[i] for i in changed if i not in result}, current, unchanged_titles)
-    for i, (subject, _) in enumerate(known):
-        yield subject, result[i]
-
-
-def _is_same(ref: PageRef, page: WikiPage | None) -> bool:
-    return (
-        page is not None
-        and page.title == ref.title
-        and page.revision == ref.revision
-        and not page.clues.is_disambiguation
-    )
-
-
-def _newest_taxa(
-    pages: WikiPages,
-    locator: Locator,
-    known: dict[int, KnownPage],
-    current: dict[str, WikiPage],
-    unchanged_titles: set[str],
-) -> dict[int, PageRef | LeftOut]:
-    """Return position -> page or reason for taxa with changed pages; no taxon gets an unchanged page of another."""
-    taxa = {i: subject for i, (subject, _) in known.items() if isinstance(subject, Taxon)}
-    order = list(taxa)
-    existing = [known[i][1].title for i in order if known[i][1].title in current]
-    looked_up = merged(pages.look_up(existing)) if existing else []
-    articles = [page for page in looked_up if page.namespace == 0 and page.title not in unchanged_titles]
-    matched = assign([taxa[i] for i in order], candidates([taxa[i] for i in order], articles))
-    found = {order[k]: page for k, page in matched.items() if isinstance(page, WikiPage)}
-    result: dict[int, PageRef | LeftOut] = {i: page_ref(taxa[i], page) for i, page in found.items()}
-    taken = unchanged_titles | {page.title for page in found.values()}
-    unmatched = [i for i in order if i not in result]
-    for i, (taxon, place) in zip(unmatched, locator.locate([taxa[i] for i in unmatched]), strict=True):
-        if isinstance(place, PageRef) and place.title in taken:
-            place = left_out(taxon, reasons.DUPLICATE, place.title)
-        elif isinstance(place, PageRef):
-            taken.add(place.title)
-        result[i] = place
-    return result
-
-
-def _newest_term(locator: Locator, name: str, ref: PageRef, page: WikiPage | None) -> PageRef | LeftOut:
-    if page is not None and not page.clues.is_disambiguation and page.namespace == 0:
-        return PageRef(subject_id=ref.subject_id, title=page.title, revision=page.revision)
-    title = None if fold(ref.title) == fold(name) else ref.title
-    [(_, place)] = locator.locate_terms([(name, title)])
-    return place
-
-
 CATEGORY_DEPTH = 3
 NO_TAXON = "The wiki has no page, category or list of that name; try --category, --list or --names."
 TAXON_DEPTH = 12
@@ -304,11 +234,58 @@ class WikipediaSource(ArticleSource):
         """Yield up to `limit` free photos for each `(subject_id, article)`: lead image, galleries, then the text's."""
         return self._photos.fetch(articles, limit=limit)
 
-    def newest(
-        self, known: Sequence[tuple[Taxon | str, PageRef]]
-    ) -> Iterator[tuple[Taxon | str, PageRef | LeftOut | Failure]]:
-        """Yield the current page of each taxon or term, as `newest_pages` does."""
-        return newest_pages(self._pages, self.locator, known)
+    def newest(self, known: Sequence[KnownPage]) -> Iterator[tuple[Taxon | str, PageRef | LeftOut | Failure]]:
+        """Yield the current page of each `(taxon or term, its page so far)`, in this order.
+
+        Revisions are requested for all titles, 50 per request; pages with the same revision need no more. Changed,
+        moved and missing pages are matched with their taxa as in a build, so that an update and a fresh build agree:
+        first the page under the old title, then a look-up of the names.
+
+        Raises:
+            SourceError: if the wiki is not available.
+        """
+        current = self._pages.look_up([ref.title for _, ref in known], with_clues=False)
+        result: dict[int, PageRef | LeftOut] = {
+            i: ref for i, (_, ref) in enumerate(known) if _is_same(ref, current.get(ref.title))
+        }
+        unchanged = {known[i][1].title for i in result}
+        changed: dict[int, tuple[Taxon, PageRef]] = {}
+        for i, (subject, ref) in enumerate(known):
+            if i not in result and isinstance(subject, Taxon):
+                changed[i] = (subject, ref)
+            elif i not in result and isinstance(subject, str):
+                result[i] = self._newest_term(subject, ref, current.get(ref.title))
+        existing = [ref.title for _, ref in changed.values() if ref.title in current]
+        result |= self._newest_taxa({i: taxon for i, (taxon, _) in changed.items()}, existing, unchanged)
+        for i, (subject, _) in enumerate(known):
+            yield subject, result[i]
+
+    def _newest_taxa(
+        self, taxa: dict[int, Taxon], existing: list[str], unchanged: set[str]
+    ) -> dict[int, PageRef | LeftOut]:
+        """Return position -> page or reason for taxa with changed pages; no taxon gets an unchanged page of another."""
+        order = list(taxa)
+        looked_up = merged(self._pages.look_up(existing)) if existing else []
+        articles = [page for page in looked_up if page.namespace == 0 and page.title not in unchanged]
+        matched = assign(list(taxa.values()), candidates(list(taxa.values()), articles))
+        found = {order[k]: page for k, page in matched.items() if isinstance(page, WikiPage)}
+        result: dict[int, PageRef | LeftOut] = {i: page_ref(taxa[i], page) for i, page in found.items()}
+        taken = unchanged | {page.title for page in found.values()}
+        unmatched = [i for i in order if i not in result]
+        for i, (taxon, place) in zip(unmatched, self.locator.locate([taxa[i] for i in unmatched]), strict=True):
+            if isinstance(place, PageRef) and place.title in taken:
+                place = left_out(taxon, reasons.DUPLICATE, place.title)
+            elif isinstance(place, PageRef):
+                taken.add(place.title)
+            result[i] = place
+        return result
+
+    def _newest_term(self, name: str, ref: PageRef, page: WikiPage | None) -> PageRef | LeftOut:
+        if page is not None and not page.clues.is_disambiguation and page.namespace == 0:
+            return PageRef(subject_id=ref.subject_id, title=page.title, revision=page.revision)
+        title = None if fold(ref.title) == fold(name) else ref.title
+        [(_, place)] = self.locator.locate_terms([(name, title)])
+        return place
 
     def photo_versions(self, files: Sequence[str]) -> dict[str, str]:
         """Return file -> a text that changes with the photo, its author or its licence; empty for a missing file."""
@@ -371,6 +348,15 @@ class WikipediaSource(ArticleSource):
             if language in self._name_languages and name:
                 found.setdefault(language, name)
         return found
+
+
+def _is_same(ref: PageRef, page: WikiPage | None) -> bool:
+    return (
+        page is not None
+        and page.title == ref.title
+        and page.revision == ref.revision
+        and not page.clues.is_disambiguation
+    )
 
 
 @cache

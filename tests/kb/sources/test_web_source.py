@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from data.errors import PrivateAddress
-from data.records import Failure, FetchedPage, LeftOut, PageRef, Source, Taxon
+from data.records import Failure, FetchedPage, LeftOut, PageRef
 from kb.addresses import PageSettings
 from kb.http import RetryPolicy
-from kb.sources.article_source import AnchorBatch, ArticleSource, owner_of
-from kb.sources.folder import FolderSource, OwnSource
+from kb.sources.article_source import ArticleSource, owner_of
+from kb.sources.folder import FolderSource
 from kb.sources.mediawiki.wiki_source import WikipediaSource
 from kb.sources.reopen import FROM_BUNDLE, reopened
 from kb.sources.starter import StarterSource
@@ -90,18 +90,6 @@ def test_an_update_asks_whether_pages_have_changed(site: UglySite, source: WebSo
     [(_, body)] = source.fetch([changed])
     assert isinstance(body, FetchedPage) and "New words" in body.body
     assert len(site.asked) == 4  # what `newest` has read is not fetched again
-
-
-def test_a_source_without_pages_of_its_own_has_none_and_no_photos() -> None:
-    source, page = OwnSource(), PageRef(subject_id="a", title="A")
-    kea = Taxon(taxon_id="nestor-notabilis", scientific_name="Nestor notabilis", rank="species")
-    article = source.parse(FetchedPage(page=page, body="Red.", media_type="text/plain", source=Source(title="A")))
-    nothing = LeftOut(name="Nestor notabilis", reason="no page")
-    assert list(source.locate([kea])) == list(source.newest([(kea, page)])) == [(kea, nothing)]
-    assert list(source.locate_terms([("cere", None)])) == [("cere", replace(nothing, name="cere"))]
-    assert list(source.fetch_anchors([("a", article)], limit=3)) == [("a", AnchorBatch(images=()))]
-    assert (source.photo_rules, source.origin, source.photo_versions(["a"]), source.is_one_place) == ("", {}, {}, True)
-    assert (source.n_requests, source.n_photo_requests, source.text_vector("a", "b")) == (0, 0, None)
 
 
 def test_each_kind_of_source_reopens_with_its_name_and_record_and_is_closed(
