@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cli.common import output, wiring
-from cli.common.progress import counted_calls
+from cli.common.output import counted_calls
 from cli.common.settings import Settings
 from data.arrays import FloatArray, as_unit_rows
 from data.contracts import SeesWords

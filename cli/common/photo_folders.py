@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.common import output
-from cli.common.progress import named_calls
+from cli.common.output import named_calls
 from cli.common.settings import Settings
 from cli.common.wiring import open_engine
 from data.words import plural

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cli.common import exit_codes, options, output, reports, wiring
-from cli.common.progress import named_calls
+from cli.common.output import named_calls
 from data.errors import BadInput
 from data.words import plural
 from recognize.settings import PHOTO_PRESETS, UNKNOWN_PRIOR

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cli.common import options, output
-from cli.common.progress import named_calls
+from cli.common.output import named_calls
 
 if TYPE_CHECKING:
     from kb.checklist.shelf import Shelf

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cli.common import options, output
-from cli.common.progress import stage_progress
+from cli.common.output import stage_progress
 from data.errors import UsageError
 from data.files import writer_lock
 from data.words import plural

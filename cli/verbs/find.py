@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from cli.common import exit_codes, options, output, wiring
+from cli.common.output import named_calls
 from cli.common.photo_folders import ENCODER_HELP, open_photos
-from cli.common.progress import named_calls
 from cli.common.rerank_resources import open_resources
 from data.errors import UsageError
 from data.words import plural

@@ -15,19 +15,20 @@ import click
 from click.core import ParameterSource
 
 from cli.common import exit_codes, options, output, readers, wiring
-from cli.common.progress import counted
-from cli.common.reports import note_group_once
-from cli.common.wiring import open_engine
-from cli.verbs import identify_notes as notes
+from cli.common.output import counted
+from cli.common.wiring import note_group_once, open_engine
 from cli.verbs import identify_rows as rows
 from cli.verbs.identify_files import (
     find_encounters,
     find_photos,
     form_for,
     identify_parameters,
+    resumed_text,
     settle_unknown_prior,
     sink_for,
+    warn_of_missing,
 )
+from cli.verbs.identify_species_list import fit_warnings, list_fit, read_expected
 from data.errors import NothingReadable, SourceError, UsageError
 from data.words import plural
 from recognize.settings import MAX_READER_CANDIDATES, MIN_CONFIDENCE, PHOTO_PRESETS, IdentifySettings
@@ -224,7 +225,7 @@ def _opened(
     store = stack.enter_context(wiring.open_knowledge_base(settings))
     expected = None
     if given.species_list is not None:
-        expected = notes.read_expected(store, given.species_list, method.off_list_share, quiet=quiet)
+        expected = read_expected(store, given.species_list, method.off_list_share, quiet=quiet)
     place = None
     if given.place is not None:
         from data.places.gazetteer import place_of  # loads numpy
@@ -245,10 +246,10 @@ def _opened(
     )
     of_confidence = options.given_options(ctx, ["min_confidence"])
     of_confidence += [] if method.unknown_prior is None else ["the setting unknown_prior"]
-    notes.warn_of_calibration(of_confidence, recognizer, store, reader=given.reader)
+    _warn_of_calibration(of_confidence, recognizer, store, reader=given.reader)
     if settings.kb is not None and not quiet:
         note_group_once(store, settings.home)
-    fit = notes.list_fit(store, recognizer, method.off_list_share, quiet=quiet)
+    fit = None if expected is None else list_fit(store, recognizer, method.off_list_share, quiet=quiet)
     reading = None
     if given.reader:
         opened = readers.open_reader(
@@ -351,7 +352,7 @@ def _missing_parts(row: Identification) -> Iterator[str]:
 
 def _say_resumed(run: Run, counts: Counts) -> None:
     n, n_done = len(run.names), len(run.names) - len(run.todo)
-    output.note(notes.resumed_text(plural(n, run.unit), n_done, counts.n_failed, counts.missing))
+    output.note(resumed_text(plural(n, run.unit), n_done, counts.n_failed, counts.missing))
     if run.given.cards is not None:
         from recognize.cards.page import card_path
 
@@ -379,7 +380,7 @@ def _report(run: Run, counts: Counts) -> None:
                 f"Without the list, {fit.n:,} of {plural(fit.n_photos, 'photo')} {'is' if fit.n == 1 else 'are'} "
                 f"identified to species; the list puts another species first in {fit.n_changed:,} of them"
             )
-        for warning in notes.fit_warnings(fit):
+        for warning in fit_warnings(fit):
             output.warn(warning)
     if given.place is not None and counts.n_placed and not counts.n_with_range:
         output.warn(
@@ -392,12 +393,12 @@ def _report(run: Run, counts: Counts) -> None:
     calibration = run.recognizer.calibration
     if run.form == "table" and not (given.reader or run.recognizer.misfit or run.quiet):
         if calibration is None:
-            why = notes.no_calibration(run.store)
+            why = _no_calibration(run.store)
             output.note(f"Confidence is not available: {why}. Each answer is the best match in it.")
         elif calibration.kind == "shipped" and run.has_own_kb:
             output.note("Confidence is estimated for any knowledge base; kb calibrate fits it to yours")
     photos = plural(len(names), run.unit)
-    notes.warn_of_missing(n_failed, counts.missing, photos, counts.unreadable, can_retry=given.file is not None)
+    warn_of_missing(n_failed, counts.missing, photos, counts.unreadable, can_retry=given.file is not None)
 
 
 def _check_options(ctx: click.Context, given: Given, method: IdentifySettings) -> None:
@@ -437,6 +438,24 @@ def _warn_of_form(ctx: click.Context, form: rows.Form) -> None:
         output.warn(f"{' and '.join(for_table)} only {verb} the table, not {form} rows")
     if form not in {"csv", "parquet"} and ctx.get_parameter_source("rows_per") is ParameterSource.COMMANDLINE:
         output.warn(f"--rows only changes CSV and Parquet, not {form}")
+
+
+def _warn_of_calibration(given: Sequence[str], recognizer: Recognizer, store: KnowledgeBase, *, reader: bool) -> None:
+    """Warn of options that change only calibrated answers, where there are none."""
+    if not given:
+        return
+    names = " and ".join(given)
+    if recognizer.calibration_id is not None:
+        if reader:
+            output.warn(f"Only rows where the reader fails use {names}: its choices have no confidence")
+        return
+    why = f"the calibration of this knowledge base {recognizer.misfit}" if recognizer.misfit else _no_calibration(store)
+    output.warn(f"{names} {'has' if len(given) == 1 else 'have'} no effect: {why}")
+
+
+def _no_calibration(store: KnowledgeBase) -> str:
+    """Return the reason that answers have no confidence."""
+    return f"none ships for the profile {store.info.profile}; kb calibrate fits it to this knowledge base"
 
 
 def _failed(birds: Sequence[Identification]) -> bool:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from cli.common import output
 from cli.common.csv_and_parquet import ParquetTable
-from cli.common.photo_folders import report_skipped
 from cli.common.resumable import Encounter, ResumableOutput
 from cli.verbs import identify_rows as rows
 from data.errors import BadInput, NothingReadable, UsageError, did_you_mean
@@ -59,7 +58,10 @@ def find_photos(arguments: Sequence[str], *, column: str | None = None, quiet: b
             named += paths
             photos = dict.fromkeys(map(str, find_images(paths, skipped=skipped)), "")
         found = {**found, **{photo: value or found.get(photo, "") for photo, value in photos.items()}}
-    report_skipped((path.suffix.lower() for path in skipped if str(path) not in found), quiet=quiet)
+    if skipped:
+        from cli.common.photo_folders import report_skipped
+
+        report_skipped((path.suffix.lower() for path in skipped if str(path) not in found), quiet=quiet)
     if not found:
         raise NothingReadable(f"No photo found in {output.first_few(named) or 'the paths on stdin'}.")
     return found
@@ -193,6 +195,43 @@ def sink_for(
         start_over=start_over,
         table=ParquetTable(file, rows.columns_of(per)) if is_parquet else None,
     )
+
+
+def resumed_text(all_of_them: str, n_done: int, n_failed: int, missing: Mapping[str, int]) -> str:
+    """Return the number of photos done by an earlier run, and of the failed ones, which `retry_failed` retries.
+
+    `all_of_them` is the number with its noun: `5 photos`.
+    """
+    counts = {
+        "unreadable": n_failed,
+        "with an unreadable photo": missing.get("photos", 0),
+        "without the reader's answer": missing.get("reader", 0),
+        "without some of the reader's samples": missing.get("samples", 0),
+    }
+    parts = [f"{n:,} {how}" for how, n in counts.items() if n]
+    retry = f"; {', '.join(parts)} (use --set retry_failed=true to retry)" if parts else ""
+    return f"Resuming: {n_done:,} of {all_of_them} done before{retry}"
+
+
+def warn_of_missing(
+    n_failed: int, missing: Mapping[str, int], photos: str, unreadable: Sequence[str], *, can_retry: bool
+) -> None:
+    """Warn of unreadable photos or encounters, and of missing answers of the reader.
+
+    `missing` is part of a row -> number of rows without it, `photos` the number of all with its noun, `unreadable` are
+    photos of encounters that the others answered, and `can_retry` is whether there is a file to resume.
+    """
+    retry = "; use --set retry_failed=true to retry" if can_retry else ""
+    if n_failed:
+        output.warn(f"{n_failed:,} of {photos} skipped: unreadable")
+    if n := missing.get("photos", 0):
+        names = f": {output.first_few(unreadable)}" if unreadable else ""
+        output.warn(f"{n:,} of {photos} answered without unreadable photos{names}")
+    if missing.get("reader") or missing.get("samples"):
+        from cli.common.readers import reader_failures
+
+        for line in reader_failures(missing, photos, instead="their answers come from the ranking"):
+            output.warn(f"{line}{retry}")
 
 
 PATH_COLUMN = "path"

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from cli.common import options, output, wiring
-from cli.common.progress import stage_progress
+from cli.common.output import stage_progress
 from recognize.settings import PROFILES
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, get_args
 import click
 
 from cli.common import exit_codes, options, output, wiring
+from cli.common.output import counted_calls
 from cli.common.photo_folders import open_photos
-from cli.common.progress import counted_calls
 from cli.common.rerank_resources import open_resources
 from cli.common.settings import Settings
 from data.batches import paused_collector

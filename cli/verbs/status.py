@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from cli.common import options, output, reports, wiring
-from cli.common.reports import note_group
+from cli.common.wiring import note_group
 from data.errors import UsageError
 
 LEFT_OUT_COLUMNS = ("name", "reason", "detail")

@@ -14,7 +14,7 @@ import click
 
 from cli.common import exit_codes, options, output, wiring
 from cli.common.language_models import open_distiller, usage_fields
-from cli.common.progress import stage_progress
+from cli.common.output import stage_progress
 from cli.common.reports import failure_lines
 from cli.common.wiring import open_engine
 from kb.pipeline.settings import BuildSettings

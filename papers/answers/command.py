@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cli.common import exit_codes, options, output
-from cli.common.progress import counted_calls
+from cli.common.output import counted_calls
 from data.errors import UsageError
 from data.words import plural
 

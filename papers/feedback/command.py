@@ -10,8 +10,8 @@ import click
 
 from cli.common import exit_codes, options, output
 from cli.common.feedback_resources import CAPTIONERS, FeedbackResources, open_feedback
+from cli.common.output import counted_calls
 from cli.common.photo_folders import open_photos
-from cli.common.progress import counted_calls
 from data.errors import UsageError
 from data.metrics import N_RESAMPLES
 from data.words import plural

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, get_args
 import click
 
 from cli.common import csv_and_parquet, exit_codes, options, output, wiring
-from cli.common.progress import counted_calls
+from cli.common.output import counted_calls
 from cli.common.readers import reader_failures
 from data.errors import NothingReadable, UsageError
 from data.words import plural

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cli.common import output, progress
+from cli.common import output
 from data.records import Progress
 
 COLUMNS = ["#", "common name", "scientific name", "score", "text", "text_part", "visual_part"]
@@ -93,7 +93,7 @@ def test_results_and_messages_reach_a_terminal_without_control_characters(
 def progress_lines(
     capsys: pytest.CaptureFixture[str], *steps: tuple[str, Iterable[int], int], quiet: bool = False
 ) -> list[str]:
-    with progress.stage_progress(quiet=quiet) as report:
+    with output.stage_progress(quiet=quiet) as report:
         for stage, counts, total in steps:
             for done in counts:
                 report(Progress(stage=stage, done=done, total=total, failed=done // 3))
@@ -112,14 +112,14 @@ def test_a_long_stage_prints_its_progress_and_time_left(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = iter(range(0, 1000, 6))
-    monkeypatch.setattr(progress.time, "monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr(output.time, "monotonic", lambda: float(next(clock)))
     lines = progress_lines(capsys, ("fetch", [1, 2, 2, 2, 2], 6))  # after one of an earlier run
     assert lines[0] == "fetch 2 of 6, 18 s, about 72 s left"
     assert len(lines) == 3
 
 
 def test_counted_yields_every_item_and_counts_the_failed_ones(capsys: pytest.CaptureFixture[str]) -> None:
-    found = list(progress.counted(iter([1, -1, 2, -2]), 4, "photos", quiet=False, failed=lambda item: item < 0))
+    found = list(output.counted(iter([1, -1, 2, -2]), 4, "photos", quiet=False, failed=lambda item: item < 0))
     assert found == [1, -1, 2, -2]
     assert capsys.readouterr().err == "photos 4 of 4, 2 failed, 0 s\n"
 
@@ -128,8 +128,8 @@ def test_json_progress_is_printed_once_per_second_and_at_the_end(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = iter(range(1000))
-    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock) / 4)
-    list(progress.counted(range(10), 10, "photos", quiet=False, form="jsonl"))
+    monkeypatch.setattr(output.time, "monotonic", lambda: next(clock) / 4)
+    list(output.counted(range(10), 10, "photos", quiet=False, form="jsonl"))
     reports = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
     assert [line["done"] for line in reports] == [5, 9, 10]
     assert reports[0].keys() == {"progress", "done", "total", "failed", "seconds", "left_s"}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, get_args
 import click
 
 from cli.common import exit_codes, options, output, wiring
-from cli.common.progress import counted_calls
+from cli.common.output import counted_calls
 from data.errors import NothingReadable, UsageError
 from recognize.evaluation.datasets import ANCHOR_SETS
 from recognize.settings import EvaluationSettings, Vocabulary

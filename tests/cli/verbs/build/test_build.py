@@ -16,7 +16,7 @@ import pytest
 
 import kb
 from cli.common.settings import Settings
-from cli.verbs.build_selection import BuildArguments, kept_look_ups
+from cli.verbs.build import BuildArguments, kept_look_ups
 from data.errors import UsageError
 from kb.http import Timeouts
 from tests.cli.verbs.conftest import fields

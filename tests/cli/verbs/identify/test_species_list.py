@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cli.verbs import identify_notes as species_lists
+from cli.verbs import identify_species_list as species_lists
 from kb.checklist.reconcile import UnmatchedName
 from kb.checklist.species_lists import MatchedNames
 from recognize.confidence.prior import ListFit, ListPrior, SpeciesList

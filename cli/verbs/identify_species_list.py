@@ -1,14 +1,13 @@
-"""Notes and warnings of `kb identify` on stderr, and its species list."""
+"""Species list of `kb identify`: read, matched with the knowledge base, and its effect in words."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.common import output
-from cli.common.readers import reader_failures
 from data.errors import BadInput
 from data.words import plural
 
@@ -18,58 +17,6 @@ if TYPE_CHECKING:
     from kb.store.knowledge_base import KnowledgeBase
     from recognize import Recognizer, SpeciesList
     from recognize.confidence.prior import ListFit, ListPrior
-
-
-def resumed_text(all_of_them: str, n_done: int, n_failed: int, missing: Mapping[str, int]) -> str:
-    """Return the number of photos done by an earlier run, and of the failed ones, which `retry_failed` retries.
-
-    `all_of_them` is the number with its noun: `5 photos`.
-    """
-    counts = {
-        "unreadable": n_failed,
-        "with an unreadable photo": missing.get("photos", 0),
-        "without the reader's answer": missing.get("reader", 0),
-        "without some of the reader's samples": missing.get("samples", 0),
-    }
-    parts = [f"{n:,} {how}" for how, n in counts.items() if n]
-    retry = f"; {', '.join(parts)} (use --set retry_failed=true to retry)" if parts else ""
-    return f"Resuming: {n_done:,} of {all_of_them} done before{retry}"
-
-
-def warn_of_calibration(given: Sequence[str], recognizer: Recognizer, store: KnowledgeBase, *, reader: bool) -> None:
-    """Warn of options that change only calibrated answers, where there are none."""
-    if not given:
-        return
-    names = " and ".join(given)
-    if recognizer.calibration_id is not None:
-        if reader:
-            output.warn(f"Only rows where the reader fails use {names}: its choices have no confidence")
-        return
-    why = f"the calibration of this knowledge base {recognizer.misfit}" if recognizer.misfit else no_calibration(store)
-    output.warn(f"{names} {'has' if len(given) == 1 else 'have'} no effect: {why}")
-
-
-def no_calibration(store: KnowledgeBase) -> str:
-    """Return the reason that answers have no confidence."""
-    return f"none ships for the profile {store.info.profile}; kb calibrate fits it to this knowledge base"
-
-
-def warn_of_missing(
-    n_failed: int, missing: Mapping[str, int], photos: str, unreadable: Sequence[str], *, can_retry: bool
-) -> None:
-    """Warn of unreadable photos or encounters, and of missing answers of the reader.
-
-    `missing` is part of a row -> number of rows without it, `photos` the number of all with its noun, `unreadable` are
-    photos of encounters that the others answered, and `can_retry` is whether there is a file to resume.
-    """
-    retry = "; use --set retry_failed=true to retry" if can_retry else ""
-    if n_failed:
-        output.warn(f"{n_failed:,} of {photos} skipped: unreadable")
-    if n := missing.get("photos", 0):
-        names = f": {output.first_few(unreadable)}" if unreadable else ""
-        output.warn(f"{n:,} of {photos} answered without unreadable photos{names}")
-    for line in reader_failures(missing, photos, instead="their answers come from the ranking"):
-        output.warn(f"{line}{retry}")
 
 
 FEW_LISTED = 10  # fewer species hardly cover a place
