@@ -1,4 +1,4 @@
-"""Topic of a page, from the beginning of its wikitext or article, and its match with a taxon."""
+"""Topic of a page, from the beginning of its wikitext, and its match with a taxon."""
 
 from __future__ import annotations
 
