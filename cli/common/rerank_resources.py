@@ -107,7 +107,7 @@ def open_generator(
 
         cache = DrawingCache(settings.home / DRAWINGS)
         local = PipelineImages(visret.model, cache=cache, seed=visret.seed, arguments=visret.pipeline)
-        return PromptGenerator(stack.enter_context(local).draw), None
+        return PromptGenerator(local.draw), None
     images = stack.enter_context(connect_images(settings, budget=budget, offline=offline))
     return PromptGenerator(images.draw), images
 

@@ -54,7 +54,6 @@ class Connection(Closing):
         budget: the cost limit; by default none, but all cost is counted.
         offline: only the cache may answer.
         retry: number and spacing of tries.
-        warns: whether what is unusual is logged, once each.
 
     Raises:
         UsageError: if the budget has a limit and the endpoint no prices, or if it is offline without a cache.
@@ -69,7 +68,6 @@ class Connection(Closing):
         budget: Budget | None = None,
         offline: bool = False,
         retry: RetryPolicy | None = None,
-        warns: bool = True,
     ) -> None:
         if offline and cache is None:
             raise UsageError("Offline use needs a reply cache, and none is given.")
@@ -80,7 +78,7 @@ class Connection(Closing):
             )
         self.endpoint, self.name, self.budget = endpoint, endpoint.name, budget or Budget()
         self._client, self._cache, self._is_offline = Client(endpoint, key), cache, offline
-        self._patience = Patience(endpoint, retry, warns=warns)
+        self._patience = Patience(endpoint, retry)
         self._form = (cache.form(endpoint.key) if cache is not None and not offline else None) or Form()
         self._taken: set[str] = set()
         """Optional parts, as sent, that the server has taken: a request with these is refused for its contents."""
@@ -152,7 +150,7 @@ class Connection(Closing):
             if cached is not None:
                 return cached
             try:
-                reply = await self._whole(key, request)
+                reply = await self._whole(request)
             except Refused as error:
                 await self._stored(key, error)
                 raise
@@ -165,21 +163,21 @@ class Connection(Closing):
         if self._cache is not None:
             await asyncio.shield(asyncio.to_thread(self._cache.store, key, found))
 
-    async def _whole(self, key: str, request: ChatRequest) -> ChatReply:
+    async def _whole(self, request: ChatRequest) -> ChatReply:
         """Ask with more tokens while the reply is cut off, and with fewer where the server refuses so many."""
-        limits = self.limits(request)
-        first, least = limits[0], request.max_tokens or 1
-        cut_at = self._cache.cut_off_at(key) if self._cache is not None else 0
-        limits = [limit for limit in limits if (limit or 0) > cut_at] or limits[-1:]
+        least, start = request.max_tokens or 1, max(request.max_tokens or 0, self.endpoint.max_tokens or 0)
+        first = max(least, start + self._room)
+        more = [start + room for room in ROOMS if room >= min(start, ROOMS[-1]) and start + room > first]
+        limits: list[int | None] = [first, *more] if start else [None]
+        cut_at, refused = 0, None
         paid: ChatReply | None = None  # with the tokens and cost of all tries
-        refused: BadRequest | None = None
         while limits:
             limit = limits.pop(0)
             is_least = limit is None or limit <= least
             try:
-                paid = _added(paid, await self._answered(replace(request, max_tokens=limit), is_least=is_least))
+                reply = await self._answered(replace(request, max_tokens=limit), is_least=is_least)
             except TooFewTokens:
-                paid = _added(paid, ChatReply(text="", model=self.name, cost_usd=0.0, finish="length"))
+                reply = ChatReply(text="", model=self.name, cost_usd=0.0, finish="length")
             except BadRequest as error:  # perhaps for its tokens: every server has its own words for that
                 if limit is None or is_least or not error.may_be_of_length:
                     if first != limit and error.may_be_of_length:
@@ -188,34 +186,29 @@ class Connection(Closing):
                 fewer = max(limit // 2, least)
                 refused, limits = error, [fewer] if fewer > cut_at else []
                 continue
+            paid = _added(paid, reply)
             if is_complete(paid, request):
-                if limit is not None and first is not None and limit != first:
-                    choose = max if limit > first else min
-                    self._room = choose(self._room, limit - self._start(request))
+                if limit is not None and limit != first:
+                    self._room = (max if limit > first else min)(self._room, limit - start)
                 return paid
             self.budget.meter.cut_off += 1
-            if limit is not None:
-                cut_at = limit
-                if self._cache is not None:
-                    await asyncio.to_thread(self._cache.store_cut_off, key, limit)
+            cut_at = limit or 0
             if limits:
                 what = "reasons before it answers" if paid.reasons else "needs more"
                 self._patience.tell(
                     "cut off",
                     f"{what}: {limit} tokens were too few, so its replies get more (kb doctor suggests settings)",
                 )
-        raise _cut_off(paid, self.name, cut_at, is_refused=refused is not None) from refused
-
-    def limits(self, request: ChatRequest) -> list[int | None]:
-        """Return the tokens of the tries in turn; None leaves them to the server."""
-        if request.max_tokens is None and not self.endpoint.max_tokens:
-            return [None]
-        start = self._start(request)
-        first = max(request.max_tokens or 1, start + self._room)
-        return [first, *(start + room for room in ROOMS if room >= min(start, ROOMS[-1]) and start + room > first)]
-
-    def _start(self, request: ChatRequest) -> int:
-        return max(request.max_tokens or 0, self.endpoint.max_tokens or 0)
+        paid = paid or ChatReply(text="", model=self.name, cost_usd=0.0)
+        at = f"at {cut_at:,} tokens" if cut_at else "by the server"
+        where = "in its reasoning" if paid.reasons and not paid.text else "in its answer"
+        raise CutOff(
+            f"{self.name}: the reply was cut off {at}, {where}{', and the server allows no more' if refused else ''}",
+            hint="Set max_tokens, reasoning_effort or extra_body of the model; kb doctor suggests values.",
+            input_tokens=paid.input_tokens,
+            output_tokens=paid.output_tokens,
+            cost_usd=paid.cost_usd,
+        ) from refused
 
     async def _answered(self, request: ChatRequest, *, is_least: bool) -> ChatReply:
         """Ask until the server answers: again after a failure that passes, in another form after a refusal.
@@ -325,18 +318,4 @@ def _added(earlier: ChatReply | None, reply: ChatReply) -> ChatReply:
         input_tokens=earlier.input_tokens + reply.input_tokens,
         output_tokens=earlier.output_tokens + reply.output_tokens,
         cost_usd=None if None in costs else sum(cost or 0.0 for cost in costs),
-    )
-
-
-def _cut_off(reply: ChatReply | None, name: str, limit: int, *, is_refused: bool) -> CutOff:
-    reply = reply or ChatReply(text="", model=name, cost_usd=0.0)
-    at = f"at {limit:,} tokens" if limit else "by the server"
-    where = "in its reasoning" if reply.reasons and not reply.text else "in its answer"
-    more = ", and the server allows no more" if is_refused else ""
-    return CutOff(
-        f"{name}: the reply was cut off {at}, {where}{more}",
-        hint="Set max_tokens, reasoning_effort or extra_body of the model; kb doctor suggests values.",
-        input_tokens=reply.input_tokens,
-        output_tokens=reply.output_tokens,
-        cost_usd=reply.cost_usd,
     )

@@ -12,21 +12,21 @@ from pathlib import Path
 from typing import Any, Final
 
 from data.errors import FieldmarkError, MissingDependency, MissingRequirement, Refused
-from data.files import Closing, sha256_hex
+from data.files import file_state, sha256_hex
 from kb.endpoints.images import DrawingCache, Drawings
 
 EXTRA: Final = "draw"
 
 
-class PipelineImages(Closing):
-    """Draws images of prompts by a model on this machine; a context manager, to be closed.
+class PipelineImages:
+    """Draws images of prompts by a model on this machine.
 
     Drawing number i has the random seed `seed` + i, so that a resumed run equals an uninterrupted one. The model loads
     with the first drawing that is not stored; diffusers downloads missing weights, unless `HF_HUB_OFFLINE` is set.
 
     Args:
         model: a name on the hub, or a folder.
-        cache: the stored drawings, closed with this.
+        cache: the stored drawings.
         seed: the random seed of the first drawing of a prompt.
         arguments: arguments of the pipeline, such as `num_inference_steps`.
 
@@ -53,11 +53,6 @@ class PipelineImages(Closing):
             MissingRequirement: if the model cannot be loaded.
         """
         return await asyncio.to_thread(self._drawings, prompt, n)
-
-    def close(self) -> None:
-        """Close the cache and let go of the model."""
-        self._pipeline = None
-        self._cache.close()
 
     def _drawings(self, prompt: str, n: int) -> Drawings:
         with self._turn:
@@ -103,14 +98,12 @@ def _loaded(model: str) -> Any:  # noqa: ANN401  # diffusers has no useful types
 
 
 def _identity(model: str) -> str:
-    """Return the name of a model; for a folder with a hash of its files' names, sizes and times."""
+    """Return the name of a model; for a folder with a hash of its files' sizes and times."""
     folder = Path(model)
     if not folder.is_dir():
         return model
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    states = ((path.relative_to(folder).as_posix(), path.stat()) for path in files)
-    text = "\n".join(f"{name} {state.st_size} {state.st_mtime_ns}" for name, state in states)
-    return f"{folder.name} {sha256_hex(text)[:12]}"
+    states = [(str(path.relative_to(folder)), file_state(path)) for path in sorted(folder.rglob("*"))]
+    return f"{folder.name} {sha256_hex(repr(states))[:12]}"
 
 
 def _require(module: str) -> Any:  # noqa: ANN401

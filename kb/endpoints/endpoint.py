@@ -139,6 +139,7 @@ class Endpoint:
 
 
 def _is_variable(name: str) -> bool:
-    """Return whether a text is the name of an environment variable; long ones of mixed letters and digits are keys."""
-    is_key = len(name) >= _SHORTEST_KEY and name.upper() != name and any(letter.isdigit() for letter in name)
-    return name.isidentifier() and not is_key
+    """Return whether a text is the name of an environment variable; a long one is a key by its letters and digits."""
+    is_mixed = name not in (name.upper(), name.lower())
+    is_numbered = any(letter.isdigit() for letter in name) and (name.upper() != name or "_" not in name)
+    return name.isidentifier() and not (len(name) >= _SHORTEST_KEY and (is_mixed or is_numbered))

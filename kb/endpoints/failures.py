@@ -40,13 +40,13 @@ _KEY: Final = _words(
     r"api[ _-]?key[ _]?(?:is )?(?:not valid|invalid|incorrect|missing)|(?:invalid|incorrect) api[ _-]?key"
 )
 _NO_CREDIT: Final = _words(r"insufficient[ _](?:quota|balance|credits?|funds)|out of credits|billing hard limit")
-_CONTEXT: Final = _words(
-    r"context[ _-]?(?:length|size|window)|exceed_context|maximum.{0,20}tokens|prompt is too long"
-    r"|too many (?:input )?tokens"
-)
 _TOO_FEW: Final = _words(
     r"(?:try again with|please (?:use|set)) (?:a )?(?:higher|larger)\b.{0,20}tokens|(?:increase|raise) (?:the )?max_"
     r"|model output limit was reached"
+)
+_CONTEXT: Final = _words(
+    r"context[ _-]?(?:length|size|window)|exceed_context|maximum.{0,20}tokens|prompt is too long"
+    r"|too many (?:input )?tokens"
 )
 _ONE_IMAGE: Final = _words(
     r"at most (?:1|one) image|only (?:1|one|a single) image|multiple images (?:are )?not supported"
@@ -56,6 +56,14 @@ _NO_IMAGES: Final = _words(
     r"|no mmproj|not a (?:multimodal|vision)|image_url.{0,40}(?:not supported|unsupported|unknown variant)"
 )
 _NO_MODEL: Final = _words(r"(?:invalid|unknown|no such) model|model.{0,80}(?:not found|does not exist|not exist)")
+# Errors that no other form and no other try mends, and their remedies.
+_PERMANENT: Final = (
+    (_CONTEXT, "Give the server a larger context, or use a model that has one."),
+    (_ONE_IMAGE, "The model takes one image per prompt. These send one: kb rerank --method decompose, and --method "
+     "cotrr with --set cotrr.form=staged --set cotrr.stages=full. Of vLLM, --limit-mm-per-prompt allows more."),
+    (_NO_IMAGES, "Use a model that sees images; of llama.cpp, start the server with --mmproj."),
+    (_NO_MODEL, "Check model."),
+)  # fmt: skip
 _LOADING: Final = _words(
     r"loading model|model is (?:currently )?loading|loading the model|model.{0,20}not (?:yet )?ready"
 )
@@ -65,11 +73,6 @@ _DURATION: Final = re.compile(
     r"(?:(\d+) ?h[a-z]*)?(?:(\d+) ?m(?:in[a-z]*)?(?![a-z]))?(?:(\d+(?:\.\d+)?) ?(ms|milli[a-z]*|s[a-z]*)?)?"
 )
 _EPOCH_S: Final = 1e9  # larger numbers are moments, not durations
-
-_ONE_IMAGE_HINT: Final = (
-    "The model takes one image per prompt. These send one: kb rerank --method decompose, and --method cotrr with "
-    "--set cotrr.form=staged --set cotrr.stages=full. Of vLLM, --limit-mm-per-prompt allows more."
-)
 
 
 def error_of(endpoint: Endpoint, key: str, status: int, headers: Mapping[str, str], body: object) -> FieldmarkError:
@@ -102,8 +105,11 @@ def error_of(endpoint: Endpoint, key: str, status: int, headers: Mapping[str, st
         return SourceError(text, hint="The account has no credit left; replies so far are cached.")
     if status == 429 or codes.split()[:1] == ["429"] or (status == 200 and "rate_limit_exceeded" in codes):
         return RateLimited(text, retry_after_s=wait_s)
-    if (permanent := _permanent(text, told)) is not None:
-        return permanent
+    if _TOO_FEW.search(told):
+        return TooFewTokens(text)
+    for words, hint in _PERMANENT:
+        if words.search(told):
+            return BadRequest(text, hint=hint, may_be_of_length=words is _CONTEXT)
     if status in (200, 503) and _LOADING.search(told):
         return StillLoading(text)
     if status in (408, 409) or status >= 502:
@@ -127,20 +133,6 @@ def error_in_answer(endpoint: Endpoint, key: str, answer: object) -> FieldmarkEr
     codes = (str(value) for name, value in _values(answer) if name in _CODES)
     status = next((int(code) for code in codes if re.fullmatch(r"[45]\d\d", code)), 200)
     return error_of(endpoint, key, status, {}, answer)
-
-
-def _permanent(text: str, told: str) -> FieldmarkError | None:
-    """Return the error that no other form and no other try mends, if it is one; or that asks for more tokens."""
-    if _TOO_FEW.search(told):
-        return TooFewTokens(text)
-    if _CONTEXT.search(told):
-        hint = "Give the server a larger context, or use a model that has one."
-        return BadRequest(text, hint=hint, may_be_of_length=True)
-    if _ONE_IMAGE.search(told):
-        return BadRequest(text, hint=_ONE_IMAGE_HINT)
-    if _NO_IMAGES.search(told):
-        return BadRequest(text, hint="Use a model that sees images; of llama.cpp, start the server with --mmproj.")
-    return BadRequest(text, hint="Check model.") if _NO_MODEL.search(told) else None
 
 
 def address_hint(base_url: str) -> str:
@@ -192,9 +184,8 @@ def _texts(values: Values) -> list[str]:
 
 def _wait_s(status: int, headers: Mapping[str, str], values: Values, told: str) -> float | None:
     """Return the seconds that a server asks to wait, wherever it says so; None if it does not."""
-    milliseconds = headers.get("retry-after-ms", "")
-    if milliseconds.isascii() and milliseconds.isdigit() and len(milliseconds) < 12:
-        return int(milliseconds) / 1000
+    if (wait_s := _duration_s(f"{headers.get('retry-after-ms', '')} ms")) is not None:
+        return wait_s
     stated = _WAIT.search(told)
     found = [
         parse_retry_after(headers.get("retry-after")),

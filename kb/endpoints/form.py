@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any, Final, Literal
 
 from data.errors import FieldmarkError
 from data.records import ChatReply, ChatRequest
 from kb.endpoints.endpoint import Endpoint
 
-JsonForm = Literal["schema", "plain schema", "object", "text"]
-JSON_FORMS: Final[tuple[JsonForm, ...]] = ("schema", "plain schema", "object", "text")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form:
     """The optional parts that a server takes; by default all, in the form that the methods ask for."""
 
-    json: JsonForm = "schema"
+    json: Literal["schema", "plain schema", "object", "text"] = "schema"
     """`plain schema`: without limits of numbers and lists; `object`: `json_object`; `text`: described in words."""
     logprobs: int | None = None
     """Most alternatives per token; 0 asks for no log-probabilities."""
@@ -30,15 +26,19 @@ class Form:
     tokens: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     effort: bool = True
     """Whether `reasoning_effort` is sent."""
-    system: bool = True
-    """Whether there may be system messages; if not, they are part of the next message of the user."""
-    neighbours: bool = True
-    """Whether messages of one role may follow each other; if not, they are joined."""
+    roles: Literal["all", "joined", "user"] = "all"
+    """`joined`: messages of one role that follow each other are one; `user`: and so are those of the system."""
     stream: bool = False
     stream_usage: bool = True
     """Whether a streamed answer is asked for its tokens."""
 
 
+# The values of each part in the order tried; never without a limit of tokens: the cost would have none.
+_VALUES: Final[dict[str, tuple[object, ...]]] = {
+    "json": ("schema", "plain schema", "object", "text"), "logprobs": (None, 5, 0), "seed": (True, False),
+    "temperature": (True, False), "tokens": ("max_tokens", "max_completion_tokens"), "effort": (True, False),
+    "roles": ("all", "joined", "user"), "stream": (False, True), "stream_usage": (True, False),
+}  # fmt: skip
 Body = dict[str, Any]
 TOKENS: Final = ("max_tokens", "max_completion_tokens")
 TOKENS_PER_MESSAGE: Final = 16  # besides its text: role, separators
@@ -55,9 +55,7 @@ def body_of(endpoint: Endpoint, request: ChatRequest, form: Form | None = None) 
     form = form or Form()
     schema = request.json_schema
     in_words = "" if schema is None or "schema" in form.json else _in_words(schema)
-    messages = _messages(request, "system" if form.system else "user", in_words)
-    if request.in_one or not form.neighbours:
-        messages = _joined(messages, [True] * len(messages))
+    messages = _messages(request, form.roles, in_words)
     body: Body = {"model": endpoint.model, "messages": messages, "stream": form.stream or endpoint.stream}
     if body["stream"] and form.stream_usage:
         body["stream_options"] = {"include_usage": True}
@@ -111,49 +109,28 @@ def _in_words(schema: Mapping[str, object]) -> str:
     return f"Reply with one JSON object and nothing else. It follows this JSON schema:\n{json.dumps(schema)}"
 
 
-def _messages(request: ChatRequest, system_role: Literal["system", "user"], in_words: str) -> list[Body]:
+def _messages(request: ChatRequest, roles: str, in_words: str) -> list[Body]:
     """Return the messages; `in_words`, the form of the reply, ends the last text of the user.
 
     It is no message of its own: some templates take instructions at the beginning alone.
     """
     last = max((i for i, message in enumerate(request.messages) if message.role == "user"), default=-1)
-    messages = []
+    found: list[tuple[str, list[Body]]] = []
     for i, message in enumerate(request.messages):
+        role = "user" if roles == "user" and message.role == "system" else message.role
         text = "\n\n".join(part for part in (message.text, in_words if i == last else "") if part)
-        role = system_role if message.role == "system" else message.role
-        messages.append({"role": role, "content": _content(text, message.images)})
-    is_system = [message.role == "system" for message in request.messages]
-    return _joined(messages, is_system) if system_role == "user" else messages
-
-
-def _content(text: str, images: Sequence[bytes]) -> str | list[Body]:
-    if not images:
-        return text
-    parts: list[Body] = [{"type": "text", "text": text}] if text else []
-    return parts + [{"type": "image_url", "image_url": {"url": _data_url(image)}} for image in images]
-
-
-def _joined(messages: Sequence[Body], at: Sequence[bool]) -> list[Body]:
-    """Return the messages with those at some places joined to the next one, if it has the same role."""
-    found: list[Body] = []
-    joins = False
-    for message, joins_next in zip(messages, at, strict=True):
-        if joins and found[-1]["role"] == message["role"]:
-            found[-1] = {"role": message["role"], "content": _both(found[-1]["content"], message["content"])}
+        parts: list[Body] = [{"type": "text", "text": text}] if text else []
+        parts += [{"type": "image_url", "image_url": {"url": _data_url(image)}} for image in message.images]
+        if found and found[-1][0] == role and (request.in_one or roles != "all"):
+            found[-1][1].extend(parts)
         else:
-            found.append(message)
-        joins = joins_next
-    return found
+            found.append((role, parts))
+    return [{"role": role, "content": _content(parts)} for role, parts in found]
 
 
-def _both(first: str | list[Body], second: str | list[Body]) -> str | list[Body]:
-    if isinstance(first, str) and isinstance(second, str):
-        return f"{first}\n\n{second}"
-    return [
-        part
-        for content in (first, second)
-        for part in ([{"type": "text", "text": content}] if isinstance(content, str) else content)
-    ]
+def _content(parts: list[Body]) -> str | list[Body]:
+    has_images = any(part["type"] == "image_url" for part in parts)
+    return parts if has_images else "\n\n".join(part["text"] for part in parts)
 
 
 def _data_url(image: bytes) -> str:
@@ -172,29 +149,14 @@ Attempt = Callable[[Form], Awaitable[ChatReply | None]]
 
 
 def rungs(form: Form, request: ChatRequest, endpoint: Endpoint) -> Iterator[Rung]:
-    """Yield the changes of the optional parts that a request has in a form, in the order in which they are tried."""
-    roles = [message.role for message in request.messages]
-    if request.json_schema is not None:
-        yield from (("json", each) for each in JSON_FORMS[JSON_FORMS.index(form.json) + 1 :])
-    asked = min(request.top_logprobs or 0, request.top_logprobs or 0 if form.logprobs is None else form.logprobs)
-    yield from (("logprobs", n) for n in (5, 0) if n < asked)
-    if request.seed is not None and form.seed:
-        yield "seed", False
-    if request.temperature is not None and form.temperature:
-        yield "temperature", False
-    if request.max_tokens is not None and form.tokens == "max_tokens":
-        yield "tokens", "max_completion_tokens"  # never without a limit: the cost would have none
-    if endpoint.reasoning_effort is not None and form.effort:
-        yield "effort", False
-    if "system" in roles and form.system:
-        yield "system", False
-    has_neighbours = any(one == other for one, other in pairwise(roles)) or "system" in roles
-    if has_neighbours and form.neighbours and not request.in_one:
-        yield "neighbours", False
-    if not form.stream:
-        yield "stream", True
-    if form.stream_usage:
-        yield "stream_usage", False
+    """Yield the changes of a form that change the body of a request, each after the others, in a fixed order."""
+    body = body_of(endpoint, request, form)
+    for field, values in _VALUES.items():
+        for value in values[values.index(getattr(form, field)) + 1 :]:
+            tried = changed(form, (field, value))
+            if (other := body_of(endpoint, request, tried)) != body:
+                form, body = tried, other
+                yield field, value
 
 
 def changed(form: Form, *changes: Rung) -> Form:
@@ -211,34 +173,25 @@ async def least_change(form: Form, ladder: list[Rung], attempt: Attempt) -> tupl
     """
     for n in range(1, len(ladder) + 1):
         reached = changed(form, *ladder[:n])
-        reply = await attempt(reached)
-        if reply is not None:
+        if (reply := await attempt(reached)) is not None:
             break
     else:
         return None
     last = ladder[n - 1]
     others = [rung for rung in ladder[:n] if rung[0] != last[0]]
     try:
-        return *await _nearest(form, last, others, (reached, reply), attempt), True
+        if others and (again := await attempt(alone := changed(form, last))) is not None:
+            reached, reply, others = alone, again, []
+        for part in dict.fromkeys(field for field, _ in others):
+            for better in (getattr(form, part), *(value for field, value in others if field == part)):
+                tried = changed(reached, (part, better))
+                if tried == reached:
+                    break
+                if (again := await attempt(tried)) is not None:
+                    reached, reply = tried, again
+                    break
+        if (again := await attempt(form)) is not None:
+            return form, again, True
     except FieldmarkError:
         return reached, reply, False
-
-
-async def _nearest(
-    form: Form, last: Rung, others: list[Rung], found: tuple[Form, ChatReply], attempt: Attempt
-) -> tuple[Form, ChatReply]:
-    """Return the form nearest to `form` and its reply, from the first one found: `last` went last, `others` before."""
-    reached, reply = found
-    if others and (again := await attempt(alone := changed(form, last))) is not None:
-        reached, reply, others = alone, again, []
-    for other in dict.fromkeys(field for field, _ in others):
-        for better in (getattr(form, other), *(value for field, value in others if field == other)):
-            tried = changed(reached, (other, better))
-            if tried == reached:
-                break
-            if (again := await attempt(tried)) is not None:
-                reached, reply = tried, again
-                break
-    if (again := await attempt(form)) is not None:
-        return form, again
-    return reached, reply
+    return reached, reply, True

@@ -13,7 +13,6 @@ from typing import Any, Final
 from urllib.parse import urljoin, urlsplit
 from weakref import WeakValueDictionary
 
-from data.cache_file import CacheFile
 from data.errors import (
     BadImage,
     BadRequest,
@@ -25,7 +24,7 @@ from data.errors import (
     UsageError,
 )
 from data.event_loop import in_background
-from data.files import Closing, ContentFolder, sha256_hex
+from data.files import Closing, sha256_hex, write_atomic
 from kb.endpoints.budget import Budget
 from kb.endpoints.client import Client
 from kb.endpoints.endpoint import Endpoint
@@ -35,20 +34,19 @@ from kb.endpoints.retry import Patience, RetryPolicy, Tries
 TOKENS_PER_DRAWING: Final = 6_240  # of gpt-image-1 at quality "high", 1024 x 1536; the least reserved for a cost limit
 MAX_BYTES: Final = 50 * 2**20
 """Most bytes of one drawing."""
-MAX_PIXELS: Final = 50_000_000
 _MOST_AT_ONCE: Final = 100
-_REFUSED: Final = "refused: "  # begins the entry of a refusal; that of a drawing is its sha256
+_REFUSED: Final = b"refused: "  # begins the file of a refusal
 
 
-class DrawingCache(Closing):
-    """Drawings in a folder, shared by processes and safe against kills; a context manager, to be closed.
+class DrawingCache:
+    """Drawings in a folder, a file for each, shared by processes and safe against kills.
 
-    A file that was deleted or damaged is drawn again. With `fresh`, drawings of earlier runs are not used.
+    A file that was deleted or damaged is drawn again. With `fresh`, files of earlier runs are not read, but replaced.
     """
 
     def __init__(self, folder: Path, *, fresh: bool = False) -> None:
-        self._drawings = ContentFolder(folder, suffix=".png")
-        self._places = CacheFile(folder / "drawings.sqlite", lost="its drawings are made again", fresh=fresh)
+        self._folder = folder
+        self._written: set[Path] | None = set() if fresh else None
 
     def get(self, model: str, prompt: str, n: int) -> list[Path]:
         """Return the first `n` drawings of a prompt that are stored, in order, up to the first that is missing.
@@ -56,32 +54,38 @@ class DrawingCache(Closing):
         Raises:
             Refused: if the model has refused the prompt.
         """
+        from data.images.decode import read_image
+
         found: list[Path] = []
-        while len(found) < n and (entry := self._places.get(_key(model, prompt, len(found)))) is not None:
-            if entry.startswith(_REFUSED):
-                raise Refused(entry.removeprefix(_REFUSED))
-            if not self._drawings.is_whole(entry):
+        while len(found) < n:
+            path = self._path(model, prompt, len(found))
+            if not path.is_file() or (self._written is not None and path not in self._written):
                 break
-            found.append(self._drawings.path_of(entry))
+            content = path.read_bytes()
+            if content.startswith(_REFUSED):
+                raise Refused(content.removeprefix(_REFUSED).decode())
+            try:
+                read_image(content)
+            except BadImage:
+                break
+            found.append(path)
         return found
 
     def put(self, model: str, prompt: str, place: int, content: bytes) -> Path:
         """Store a drawing, a PNG file, at its place among those of the prompt, and return its file."""
-        sha256 = self._drawings.write(content)
-        self._places.put(_key(model, prompt, place), sha256)
-        return self._drawings.path_of(sha256)
+        path = self._path(model, prompt, place)
+        write_atomic(path, content)
+        if self._written is not None:
+            self._written.add(path)
+        return path
 
     def refuse(self, model: str, prompt: str, refusal: str) -> None:
         """Store the refusal of a prompt: the model would decline again, and may charge again."""
-        self._places.put(_key(model, prompt, 0), _REFUSED + refusal)
+        self.put(model, prompt, 0, _REFUSED + refusal.encode())
 
-    def close(self) -> None:
-        """Close the file; the next use opens it again."""
-        self._places.close()
-
-
-def _key(model: str, prompt: str, place: int) -> str:
-    return sha256_hex(f"{model}\n{place}\n{prompt}")
+    def _path(self, model: str, prompt: str, place: int) -> Path:
+        key = sha256_hex(f"{model}\n{place}\n{prompt}")
+        return self._folder / key[:2] / f"{key}.png"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +110,7 @@ class ImageConnection(Closing):
     Args:
         endpoint: address, model and prices.
         key: the API key; empty for a server without one.
-        cache: the stored drawings, closed with the connection.
+        cache: the stored drawings.
         budget: the cost limit; by default none, but all cost is counted.
         offline: only the cache may answer.
         retry: number and spacing of tries.
@@ -154,11 +158,8 @@ class ImageConnection(Closing):
         return await in_background(self._drawn(prompt, n))
 
     def close(self) -> None:
-        """Close the HTTP connections and the cache."""
-        try:
-            self._client.close()
-        finally:
-            self._cache.close()
+        """Close the HTTP connections."""
+        self._client.close()
 
     async def _drawn(self, prompt: str, n: int) -> Drawings:
         async with self._turns.setdefault(prompt, asyncio.Lock()):  # equal prompts at once are drawn once
@@ -269,7 +270,7 @@ async def _png_of(item: Mapping[str, Any], endpoint: Endpoint) -> bytes:
         except (binascii.Error, ValueError):
             raise MalformedAnswer(f"{where}: an image that is not base64") from None
     try:
-        image = read_image(content, max_bytes=MAX_BYTES, max_pixels=MAX_PIXELS)
+        image = read_image(content, max_bytes=MAX_BYTES)
     except BadImage as error:
         raise MalformedAnswer(f"{where}: an unreadable drawing: {error}") from None
     if image.convert("RGB").getbbox() is None:  # some filters answer with a black image instead of a refusal

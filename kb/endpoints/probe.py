@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, Literal
 
 from data.codec import load_json
-from data.errors import CutOff, FieldmarkError, MissingRequirement, SourceError
+from data.errors import CutOff, FieldmarkError
 from data.event_loop import wait_for
 from data.records import ChatMessage, ChatReply, ChatRequest
-from kb.endpoints.answer import reply_of
+from kb.endpoints.answer import THINKING_HINT
 from kb.endpoints.chat import Connection
-from kb.endpoints.client import Client
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.failures import shortened
-from kb.endpoints.form import body_of
 from kb.endpoints.images import DrawingCache, ImageConnection
 from kb.endpoints.retry import RetryPolicy
 
@@ -59,9 +57,8 @@ class Probe:
 def probe(kind: Kind, endpoint: Endpoint, key: str = "") -> list[Probe]:
     """Return the abilities of a model that Fieldmark uses, each tested with one small request.
 
-    A model that reasons first gets more: where a reply is cut off, and for settings against the reasoning; and a server
-    that refuses a request, until it takes one. A generator of images makes one drawing, which costs as much as any
-    other. Testing stops if the model does not answer at all.
+    More are needed where a reply is cut off, and by a server that refuses a request. A generator of images makes one
+    drawing, which costs as much as any other. Testing stops if the model does not answer at all.
     """
     found = []
     for ability, (is_there, seen, *advice) in (_drawn if kind == "image" else _asked)(kind, endpoint, key):
@@ -72,10 +69,10 @@ def probe(kind: Kind, endpoint: Endpoint, key: str = "") -> list[Probe]:
 
 
 def _asked(kind: Kind, endpoint: Endpoint, key: str) -> Iterator[tuple[Ability, Seen]]:
-    with Connection(endpoint, key, retry=_PATIENCE, warns=False) as chat:
+    with Connection(endpoint, key, retry=_PATIENCE) as chat:
         for ability in _ABILITIES[kind]:
             try:
-                seen = _TESTS[ability](chat, key)
+                seen = _TESTS[ability](chat)
             except FieldmarkError as error:
                 seen = False, _told(error)
             yield ability, seen
@@ -96,7 +93,7 @@ def _quoted(reply: ChatReply) -> str:
     return repr(shortened(reply.text, 40))
 
 
-def _answers(chat: Connection, _key: str) -> Seen:
+def _answers(chat: Connection) -> Seen:
     return True, f"replied {_quoted(_reply(chat, 'Reply with the single word: ready'))}"
 
 
@@ -107,53 +104,20 @@ _ROOM: Final = 4_096  # tokens for reasoning on a small question; also the least
 _SPARE: Final = 4  # photos and lists take more than a small question
 
 
-def _answers_at_once(chat: Connection, key: str) -> Seen:
-    """Return whether a model reasons before it answers, else with settings that turn the reasoning off or down.
-
-    What needs more tokens than a number has reasons, even if they are hidden.
-    """
+def _answers_at_once(chat: Connection) -> Seen:
+    """Return whether a model reasons first: what needs more tokens than a number does, even if they are hidden."""
     is_done = True
     try:
         reply = _reply(chat, _QUESTION, max_tokens=_ROOM)
-        tokens = _tokens_of(reply)
+        # Some servers do not count the tokens of the reasoning in.
+        tokens = max(reply.output_tokens, reply.reasoning_tokens) or len(f"{reply.reasoning} {reply.text}".split())
         if not reply.reasons and tokens <= _FEW:
             return True, "no reasoning before the answer"
     except CutOff as error:
         tokens, is_done = error.output_tokens or _ROOM, False
     seen = f"reasons first, {tokens:,} tokens for a small question" + ("" if is_done else ", and is not done then")
     most = max(_ROOM, 1 << (_SPARE * tokens - 1).bit_length())  # a power of two
-    advice = f"max_tokens = {most} saves this"
-    if helps := _remedy(chat, key, tokens):
-        advice += f", and {helps} saves most of the reasoning"
-    return False, seen, advice
-
-
-def _remedy(chat: Connection, key: str, tokens: int) -> str:
-    """Return the first setting that turns the reasoning off or down, as a line of `fieldmark.toml`; "" if none does."""
-    endpoint = chat.endpoint
-    no_thinking = {**endpoint.extra_body, "chat_template_kwargs": {"enable_thinking": False}}
-    message = ChatMessage(role="user", text=_QUESTION)
-    request = ChatRequest(messages=(message,), max_tokens=max(_FEW, tokens // 2))  # enough with a setting that helps
-    for setting, changed in (
-        ('reasoning_effort = "none"', replace(endpoint, reasoning_effort="none")),
-        ("extra_body = {chat_template_kwargs = {enable_thinking = false}}", replace(endpoint, extra_body=no_thinking)),
-        ('reasoning_effort = "low"', replace(endpoint, reasoning_effort="low")),
-    ):
-        if changed == endpoint:
-            continue
-        try:
-            with Client(changed, key) as client:
-                found = reply_of(wait_for(client.answer(body_of(changed, request, chat.form))), request, changed)
-        except (SourceError, MissingRequirement):
-            continue  # the server does not take the setting
-        if found.finish == "stop" and (not found.reasons or 2 * _tokens_of(found) < tokens):
-            return setting
-    return ""
-
-
-def _tokens_of(reply: ChatReply) -> int:
-    """Return the tokens of a reply; some servers do not count those of the reasoning in."""
-    return max(reply.output_tokens, reply.reasoning_tokens) or len(f"{reply.reasoning} {reply.text}".split())
+    return False, seen, f"max_tokens = {most} saves this. {THINKING_HINT}"
 
 
 _SCHEMA: Final[dict[str, object]] = {  # with all that the schemas of the methods have
@@ -168,7 +132,7 @@ _SCHEMA: Final[dict[str, object]] = {  # with all that the schemas of the method
 }
 
 
-def _json_schema(chat: Connection, _key: str) -> Seen:
+def _json_schema(chat: Connection) -> Seen:
     # The schema contradicts the question, so that following it is no accident.
     reply = _reply(chat, "Name an animal and its number of legs, as JSON. The animal is a dog.", json_schema=_SCHEMA)
     if chat.form.json in ("object", "text"):
@@ -182,7 +146,7 @@ def _json_schema(chat: Connection, _key: str) -> Seen:
     return follows, f"followed{without}" if follows else f"accepted but not followed: {_quoted(reply)}"
 
 
-def _logprobs(chat: Connection, _key: str) -> Seen:
+def _logprobs(chat: Connection) -> Seen:
     reply = _reply(
         chat, "Is the sky blue on a clear day? Answer Yes or No.", top_logprobs=20, max_tokens=5,
         first_words=("yes", "no"),
@@ -198,7 +162,7 @@ def _logprobs(chat: Connection, _key: str) -> Seen:
     return True, f"{len(top)} alternatives per token"
 
 
-def _vision(chat: Connection, _key: str) -> Seen:
+def _vision(chat: Connection) -> Seen:
     from PIL import Image
 
     red = BytesIO()
@@ -208,20 +172,20 @@ def _vision(chat: Connection, _key: str) -> Seen:
     return is_red, f"called a red picture {_quoted(reply)}"
 
 
-def _citations(chat: Connection, _key: str) -> Seen:
+def _citations(chat: Connection) -> Seen:
     reply = _reply(chat, "What is a speculum on the wing of a duck? One sentence.")
     n = sum(citation.source.url is not None for citation in reply.citations)
     return n > 0, f"{n} sources named"
 
 
-def _price(chat: Connection, _key: str) -> Seen:
+def _price(chat: Connection) -> Seen:
     endpoint = chat.endpoint
     if not endpoint.is_priced:
         return False, "price_in and price_out are not set"
     return True, f"${endpoint.price_in:g} in, ${endpoint.price_out:g} out per million tokens"
 
 
-_TESTS: Final[dict[Ability, Callable[[Connection, str], Seen]]] = {
+_TESTS: Final[dict[Ability, Callable[[Connection], Seen]]] = {
     "answers": _answers, "answers at once": _answers_at_once, "JSON schema": _json_schema, "logprobs": _logprobs,
     "vision": _vision, "citations": _citations, "price": _price,
 }  # fmt: skip

@@ -62,14 +62,6 @@ class ReplyCache(CacheFile):
         """Store the reply to a request, or its refusal: the model would decline again, and charge again."""
         self.put(key, f"{_REFUSED}{found}" if isinstance(found, Refused) else dumps(found))
 
-    def cut_off_at(self, key: str) -> int:
-        """Return the most tokens at which a reply to the request was cut off; 0 if none was."""
-        return int(self.get(f"cut off {key}", earlier=True) or 0)
-
-    def store_cut_off(self, key: str, max_tokens: int) -> None:
-        """Store the tokens at which a reply was cut off."""
-        self.put(f"cut off {key}", str(max_tokens))
-
     def form(self, model: str) -> Form | None:
         """Return the form of requests that a model's server takes, if it is known."""
         text = self.get(f"form {model}", earlier=True)

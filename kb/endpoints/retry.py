@@ -45,10 +45,10 @@ class Tries:
 class Patience:
     """Waits between the tries of requests to one endpoint; a wait that the server asks for holds for all of them."""
 
-    def __init__(self, endpoint: Endpoint, policy: RetryPolicy | None = None, *, warns: bool = True) -> None:
+    def __init__(self, endpoint: Endpoint, policy: RetryPolicy | None = None) -> None:
         self._endpoint, self._policy = endpoint, policy or RetryPolicy()
         self._not_before = 0.0
-        self._told: set[str] | None = set() if warns else None
+        self._told: set[str] = set()
         self.has_answered = False
         """Whether the server has answered anything."""
         self.n_retries = 0
@@ -76,7 +76,7 @@ class Patience:
 
     def tell(self, what: str, text: str) -> None:
         """Log something unusual about the endpoint, once."""
-        if self._told is not None and what not in self._told:
+        if what not in self._told:
             self._told.add(what)
             _LOG.warning("%s %s", self._endpoint.name, text)
 

@@ -36,18 +36,13 @@ def told(payload: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def test_instructions_are_part_of_the_first_message_where_a_server_takes_no_system_messages() -> None:
-    rest = [("user", "Photo 1: #"), ("user", "Photo 2: #"), ("assistant", "Hm."), ("user", "Go on.")]
-    assert told(body()) == [("system", "Be brief."), *rest]
-    in_one = [("user", "Be brief. Photo 1: #"), *rest[1:]]
-    assert told(body(form=Form(system=False))) == in_one
-
-
-def test_messages_of_one_role_are_joined_with_texts_and_pictures_in_turn() -> None:
+def test_messages_are_apart_or_those_of_one_role_joined_with_texts_and_pictures_in_turn() -> None:
+    apart = [("user", "Photo 1: #"), ("user", "Photo 2: #"), ("assistant", "Hm."), ("user", "Go on.")]
+    assert told(body()) == [("system", "Be brief."), *apart]
     joined = ("user", "Photo 1: # Photo 2: #")
     rest = [("assistant", "Hm."), ("user", "Go on.")]
-    assert told(body(form=Form(neighbours=False))) == [("system", "Be brief."), joined, *rest]
-    both = told(body(form=Form(neighbours=False, system=False)))
+    assert told(body(form=Form(roles="joined"))) == [("system", "Be brief."), joined, *rest]
+    both = told(body(form=Form(roles="user")))
     assert both == [("user", f"Be brief. {joined[1]}"), *rest]
 
 

@@ -1,7 +1,5 @@
 """Replies that are cut off: asked for again with more tokens up to a bound, never passed on, and paid for once."""
 
-from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -108,28 +106,6 @@ def test_a_prompt_that_no_tokens_fit_is_an_error_with_the_fewest_tried() -> None
             say_hello(chat)
         assert tokens_of(server) == [64, 32, 20]
         assert caught.value.hint == "20 tokens for the reply are refused, too."
-
-
-def test_tries_that_were_cut_off_in_an_earlier_run_are_not_made_again(tmp_path: Path) -> None:
-    server = OpenAIServer()
-
-    def tokens(n: int, script: Callable[[Script], Script] = lambda script: script) -> list[int]:
-        server.script, before = script(partial(thinks, n)), server.n_calls
-        with (
-            ReplyCache(tmp_path / "replies") as cache,
-            Connection(Endpoint(model="m", base_url=server.base_url), cache=cache) as chat,
-            suppress(CutOff),
-        ):
-            say_hello(chat)
-        return tokens_of(server)[before:]
-
-    with server:
-        assert tokens(80_000, partial(with_context, 4_000)) == [20, 2_068, 8_212, 4_106]
-        assert tokens(80_000, partial(with_context, 4_000)) == [8_212, 4_106], "refused, at no cost"
-        assert tokens(80_000) == [8_212, 32_788]
-        assert tokens(80_000) == [32_788], "one try, since the server may have changed"
-        assert tokens(3_000) == [32_788]
-        assert tokens(3_000) == [], "from the cache"
 
 
 def test_a_reply_that_was_cut_off_tells_its_tokens_and_cost(tmp_path: Path) -> None:

@@ -55,8 +55,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def drawn(model: Path, home: Path, n: int, *, seed: int = 0) -> list[bytes]:
-    with PipelineImages(str(model), cache=DrawingCache(home), seed=seed, arguments=ARGUMENTS) as images:
-        found = asyncio.run(images.draw("a bad cab", n))
+    images = PipelineImages(str(model), cache=DrawingCache(home), seed=seed, arguments=ARGUMENTS)
+    found = asyncio.run(images.draw("a bad cab", n))
     assert found.problem is None and found.cost_usd == 0
     return [path.read_bytes() for path in found.paths]
 

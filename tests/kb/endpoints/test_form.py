@@ -34,8 +34,7 @@ NAMES = [
     "temperature",
     "tokens",
     "effort",
-    "system",
-    "neighbours",
+    "roles",
     "stream",
     "stream_usage",
 ]
@@ -43,8 +42,8 @@ NAMES = [
 
 def test_the_parts_go_in_a_fixed_order() -> None:
     assert list(dict.fromkeys(name for name, _ in LADDER)) == NAMES
-    levels = [value for name, value in LADDER if name in ("json", "logprobs")]
-    assert levels == ["plain schema", "object", "text", 5, 0]
+    levels = [value for name, value in LADDER if name in ("json", "logprobs", "roles")]
+    assert levels == ["plain schema", "object", "text", 5, 0, "user"]
     bare = ChatRequest(messages=(ChatMessage(role="user", text="Is it red?"),), temperature=None)
     assert [name for name, _ in rungs(FULL, bare, Endpoint(model="m"))] == ["stream", "stream_usage"]
 

@@ -11,7 +11,7 @@ import pytest
 from data.records import ChatReply
 from kb.endpoints.reply_cache import ReplyCache
 from recognize.settings import PROFILES
-from tests.servers.kinds import KINDS, Kind, as_kind
+from tests.servers.kinds import Kind, as_kind
 from tests.servers.openai_server import Answer, Call, OpenAIServer, Reaction, Status
 
 YES = (("Yes", -0.1, (("Yes", -0.1), ("No", -2.4))),)
@@ -69,37 +69,23 @@ def test_abilities_of_models_are_found_and_missing_ones_explained(cli: Any, tmp_
     assert "--max-cost is not available" in text
 
 
-def test_the_budget_of_a_model_that_reasons_and_settings_against_it_are_suggested(cli: Any, tmp_path: Path) -> None:
-    def served(call: Call) -> Reaction:
-        if "reasoning_effort" in call.payload:
-            return Status(status=400, error={"message": "Unknown parameter: 'reasoning_effort'"})
-        thinks = call.payload.get("chat_template_kwargs", {}).get("enable_thinking", True)
-        return as_kind(ideal, Kind(name="", thinking="field", n_thoughts=1_800) if thinks else KINDS[0])(call)
-
-    with OpenAIServer(served) as server:
-        settings(tmp_path, server.base_url, "text")
-        found = json.loads(cli.call("doctor", "--format", "json", check=True).stdout)["endpoints"]
-        text = "; ".join(f"{each['seen']}: {each['without']}" for each in found)
-        assert re.search(r"reasons first, 1,80\d tokens for a small question", text)
-        assert "max_tokens = 8192 saves this" in text
-        assert "extra_body = {chat_template_kwargs = {enable_thinking = false}} saves most" in text
-        # With these settings, no reply is cut off.
-        settings(tmp_path, server.base_url, "text", more="max_tokens = 8192\n")
-        server.calls.clear()
-        cli.call("doctor", check=True)
-        asked = [(call.text, call.payload["max_tokens"]) for call in server.calls if "gulls" not in call.text]
+def test_reasoning_is_found_shown_or_hidden_and_a_budget_suggested(cli: Any, tmp_path: Path) -> None:
+    for thinking in ("field", "hidden"):
+        with OpenAIServer(as_kind(ideal, Kind(name="", thinking=thinking, n_thoughts=1_800))) as server:
+            settings(tmp_path, server.base_url, "text")
+            found = json.loads(cli.call("doctor", "--format", "json", check=True).stdout)["endpoints"]
+            at_once = next(each for each in found if each["ability"] == "answers at once")
+            assert not at_once["is_there"]
+            assert re.search(r"reasons first, 1,80\d tokens for a small question", at_once["seen"])
+            assert "max_tokens = 8192 saves this" in at_once["without"]
+            assert "extra_body = {chat_template_kwargs = {enable_thinking = false}}" in at_once["without"]
+            assert sum("gulls" in call.text for call in server.calls) == 1
+            # With the budget, no reply is cut off.
+            settings(tmp_path, server.base_url, "text", more="max_tokens = 8192\n")
+            server.calls.clear()
+            cli.call("doctor", check=True)
+            asked = [(call.text, call.payload["max_tokens"]) for call in server.calls]
         assert len(asked) == len(set(asked)) and {n for _, n in asked} == {8192}
-
-
-def test_hidden_reasoning_is_found_with_few_calls(cli: Any, tmp_path: Path) -> None:
-    with OpenAIServer(as_kind(ideal, Kind(name="", thinking="hidden", n_thoughts=1_800))) as server:
-        settings(tmp_path, server.base_url, "text")
-        found = json.loads(cli.call("doctor", "--format", "json", check=True).stdout)["endpoints"]
-        asked = [call for call in server.calls if "gulls" in call.text]
-    at_once = next(each for each in found if each["ability"] == "answers at once")
-    assert not at_once["is_there"] and re.search(r"reasons first, 1,80\d tokens", at_once["seen"])
-    assert "saves most" not in at_once["without"]  # no setting helps here
-    assert len(asked) <= 4  # the question once, and three settings
 
 
 def test_the_cached_replies_are_deleted_on_request_and_the_report_says_how_much(cli: Any, tmp_path: Path) -> None:
