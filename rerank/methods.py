@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -40,6 +40,8 @@ class RerankResources:
     """Looks at images."""
     context: Callable[[str], Context] | None = None
     """Returns background on the words of a query."""
+    context_failures: Collection[str] = ()
+    """Queries so far for which an optional source of that background failed."""
     generator: Generator | None = None
     """Makes the drawings of visret."""
     captioner: Captioner | None = None

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Final, Protocol
 
 from data.errors import BadInput, CostStop, FieldmarkError, NotCached, NothingReadable, SourceError, UsageError
 from data.event_loop import run
-from data.records import Job, QuestionAnswer, RankedImage
+from data.records import Job, RankedImage
 from data.words import plural
 from rerank.queries import Query, query_of
 from rerank.scheduling import all_of, current_query
@@ -20,34 +20,22 @@ UNREADABLE_SCORE: Final = -1.0
 """Score of an image that could not be read or judged: run files need a number, and no method scores lower."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScoredImage:
-    """Score and evidence of one candidate, before it has a rank."""
-
-    score: float = UNREADABLE_SCORE
-    error: str | None = None
-    questions: tuple[QuestionAnswer, ...] = ()
-    evaluation: str | None = None
-    cost_usd: float | None = 0.0
-
-
-def ranked_by_score(job: Job, scored: Sequence[ScoredImage], ranks: Sequence[int]) -> list[RankedImage]:
-    """Return the candidates by falling score, errors last, ties in first-stage order."""
-    order = sorted(range(len(scored)), key=lambda i: (scored[i].error is not None, -scored[i].score, ranks[i]))
+def rows_of(job: Job) -> list[RankedImage]:
+    """Return the candidates as rows of the first stage, in the order of the job, to be filled in by a method."""
     return [
-        RankedImage(
-            query_id=job.query_id,
-            image_id=job.candidates[i].image_id,
-            rank=rank,
-            score=round(scored[i].score, 6),
-            first_stage_rank=ranks[i],
-            status="ok" if scored[i].error is None else "error",
-            error=scored[i].error,
-            questions=scored[i].questions,
-            evaluation=scored[i].evaluation,
-            cost_usd=scored[i].cost_usd,
-        )
-        for rank, i in enumerate(order, start=1)
+        RankedImage(query_id=job.query_id, image_id=image.image_id, rank=rank, score=image.score, first_stage_rank=rank)
+        for rank, image in zip(first_stage_ranks(job), job.candidates, strict=True)
+    ]
+
+
+def ranked_by_score(rows: Iterable[RankedImage]) -> list[RankedImage]:
+    """Return rows by falling score, those with an error last, ties in first-stage order."""
+    in_order = sorted(rows, key=lambda row: (row.error is not None, -row.score, row.first_stage_rank))
+    return [
+        replace(row, rank=rank, score=round(row.score, 6))
+        if row.error is None
+        else replace(row, rank=rank, score=UNREADABLE_SCORE, status="error")
+        for rank, row in enumerate(in_order, start=1)
     ]
 
 
@@ -74,11 +62,7 @@ def first_stage_ranks(job: Job) -> list[int]:
 
 def first_stage(job: Job) -> list[RankedImage]:
     """Return the images in first-stage order, the baseline of every re-ranking."""
-    ranked = sorted(zip(first_stage_ranks(job), job.candidates, strict=True), key=lambda pair: pair[0])
-    return [
-        RankedImage(query_id=job.query_id, image_id=image.image_id, rank=rank, score=image.score, first_stage_rank=rank)
-        for rank, image in ranked
-    ]
+    return sorted(rows_of(job), key=lambda row: row.rank)
 
 
 def error_rows(job: Job, error: str) -> list[RankedImage]:
@@ -173,12 +157,11 @@ class Reranker(Protocol):
         """Release threads."""
 
 
-def begin(job: Job) -> tuple[list[int], Query]:
-    """Return first-stage ranks and query of a job, for which the calls of this task count from now on."""
-    ranks = first_stage_ranks(job)
-    query = query_of(job)
+def begin(job: Job) -> tuple[list[RankedImage], Query]:
+    """Return the rows and the query of a job, for which the calls of this task count from now on."""
+    rows, query = rows_of(job), query_of(job)
     current_query.set(job.query_id)
-    return ranks, query
+    return rows, query
 
 
 class DepthReranker:

@@ -20,7 +20,7 @@ from data.records import Job, JobImage, RankedImage
 from rerank.fusion import Scores, fuse
 from rerank.photo_vectors import PhotoFile, encode_photos, photo_file
 from rerank.queries import Query, check_visible, is_visible, nothing_seen, query_of, reading_reference
-from rerank.reranker import FAILURES, ScoredImage, Tally, error_rows, first_stage_ranks, ranked_by_score, share_of
+from rerank.reranker import FAILURES, Tally, error_rows, ranked_by_score, rows_of, share_of
 from rerank.scheduling import current_query
 from rerank.settings import VisretSettings
 
@@ -110,8 +110,7 @@ class SimilarityReranker:
     async def rank(self, job: Job) -> list[RankedImage]:
         """Return all images of the job, best first."""
         current_query.set(job.query_id)
-        ranks = first_stage_ranks(job)
-        if not ranks:
+        if not rows_of(job):
             return []
         try:
             sought = Sought(job=job) if self._seeker is None else await self._seeker.seek(job)
@@ -129,26 +128,23 @@ class SimilarityReranker:
         return self._ranked(job, Sought(job=job))
 
     def _ranked(self, job: Job, sought: Sought) -> list[RankedImage]:
-        ranks = first_stage_ranks(job)
         try:
-            scored = self._scored(job, sought, ranks)
+            rows = ranked_by_score(self._scored(job, sought))
         except NoEvidence as error:
             self.tally.failures.append(error)
             rows = error_rows(job, str(error))
-        else:
-            rows = ranked_by_score(job, scored, ranks)
         share = share_of(sought.cost_usd, len(rows))
         return [replace(row, evaluation=sought.note, cost_usd=share) for row in rows]
 
-    def _scored(self, job: Job, sought: Sought, ranks: Sequence[int]) -> list[ScoredImage]:
-        """Return score or error of each candidate, in the order of the job."""
+    def _scored(self, job: Job, sought: Sought) -> list[RankedImage]:
+        """Return the row of each candidate with its score or error, in the order of the job."""
+        rows = rows_of(job)
         sought.check_text(self._encoder)
         text = None if sought.is_drawn else self._text_of(sought)
         found = self.encode_images(job.candidates)
         # In first-stage order, which decides between equal ranks by a drawing.
-        seen = {
-            i: each for i in sorted(range(len(ranks)), key=ranks.__getitem__) if not isinstance(each := found[i], str)
-        }
+        in_order = sorted(range(len(rows)), key=lambda i: rows[i].rank)
+        seen = {i: each for i in in_order if not isinstance(each := found[i], str)}
         vectors = list(seen.values())
         if text is None:
             scores = sought.scores(lambda queries: products(queries, vectors), lambda: self.encode_query(sought.job))
@@ -156,8 +152,8 @@ class SimilarityReranker:
             scores = cosines(text[None, :], vectors)[0]
         by_place = dict(zip(seen, scores.tolist(), strict=True))
         return [
-            ScoredImage(error=each) if isinstance(each, str) else ScoredImage(score=by_place[i])
-            for i, each in enumerate(found)
+            replace(row, error=each) if isinstance(each, str) else replace(row, score=by_place[i])
+            for i, (row, each) in enumerate(zip(rows, found, strict=True))
         ]
 
     def _text_of(self, sought: Sought) -> FloatArray:

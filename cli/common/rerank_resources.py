@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from cli.common import wiring
@@ -136,29 +137,19 @@ def named_anchors(store: KnowledgeBase, space: str) -> Callable[[str, int], Name
     return find
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenResources:
-    """The resources of a run, and its connections to models."""
+CostLines = Callable[[int], list[str]]
+"""Number of queries -> the model calls of a run and their cost in words; nothing if no model may be asked."""
 
-    resources: RerankResources
-    connections: Sequence[Connection | ImageConnection] = ()
-    budget: Budget | None = None
-    """Cost of all models together; None if the run asks none."""
-    incomplete: Set[str] = frozenset()
-    """Queries for which an optional source of context failed, so far."""
 
-    def cost_lines(self, n_queries: int) -> list[str]:
-        """Return the model calls of a run and their cost; nothing if no model may be asked."""
-        if self.budget is None:
-            return []
-        meter = self.budget.meter
-        made = plural(meter.calls, "model call")
-        retries = plural(sum(connection.n_retries for connection in self.connections), "retry", "retries")
-        calls = f"{made}, {meter.cached:,} from the cache, {retries}"
-        if meter.unpriced:
-            return [calls, "cost unknown: set price_in and price_out"]
-        lost = f", up to ${meter.unsure_usd:.4f} more for lost replies" if meter.unsure_usd else ""
-        return [calls, f"${meter.spent_usd:.4f}{lost}, ${meter.spent_usd / max(1, n_queries):.4f} per query"]
+def cost_lines(budget: Budget, connections: Sequence[Connection | ImageConnection], n_queries: int) -> list[str]:
+    """Return the model calls of a run and their cost in words."""
+    meter = budget.meter
+    retries = plural(sum(connection.n_retries for connection in connections), "retry", "retries")
+    calls = f"{plural(meter.calls, 'model call')}, {meter.cached:,} from the cache, {retries}"
+    if meter.unpriced:
+        return [calls, "cost unknown: set price_in and price_out"]
+    lost = f", up to ${meter.unsure_usd:.4f} more for lost replies" if meter.unsure_usd else ""
+    return [calls, f"${meter.spent_usd:.4f}{lost}, ${meter.spent_usd / max(1, n_queries):.4f} per query"]
 
 
 # Long: it opens one resource after the other, as the plan says.
@@ -171,7 +162,7 @@ def open_resources(
     max_cost: float | None = None,
     offline: bool = False,
     encoder: TextImageEncoder | None = None,
-) -> Iterator[OpenResources]:
+) -> Iterator[tuple[RerankResources, CostLines]]:
     """Open the resources that the plan names, and close them at the end; errors as in `connect_model`.
 
     `context` are the sources of context, of which the plan may exclude wiki and web; `encoder` compares queries with
@@ -184,11 +175,11 @@ def open_resources(
 
     if plan.method == "similarity":
         encoders = wiring.load_encoders(wiring.profile_of(settings)).text_image if encoder is None else (encoder,)
-        yield OpenResources(resources=RerankResources(encoders=encoders))
+        yield RerankResources(encoders=encoders, settings=plan.settings), lambda _n_queries: []
         return
     with ExitStack() as stack:
         budget, look_up, parts, species = Budget(max_cost), None, None, None
-        incomplete: Set[str] = frozenset()
+        failed: Set[str] = frozenset()
         anchors, generator, images = None, None, None
         profile: str | None = settings.profile
         if plan.needs_knowledge:
@@ -203,7 +194,7 @@ def open_resources(
                 wiring.open_context_sources(settings, context=allowed, model=model, budget=budget, offline=offline)
             )
             look_up, parts = wiring.context_look_up(store, sources), wiring.query_parts(store)
-            incomplete = sources.failed
+            failed = sources.failed
             species = wiring.species_scorer(store) if plan.judge == "encoder" else None
             profile = store.info.profile
             if plan.generator == "anchors":
@@ -232,15 +223,15 @@ def open_resources(
             text=chats[plan.text_model] if plan.text_model else None,
             vision=chats.get("vision") if plan.judge == "vision" else None,
             context=look_up,
+            context_failures=failed,
             parts=parts,
             generator=generator,
             species=species,
             captioner=captioner,
             scorer=scorer,
             prompts=Prompts(settings.prompts),
+            settings=plan.settings,
         )
         has_models = bool(plan.models or plan.context_models or images is not None)
         opened: list[Connection | ImageConnection] = [*connections, *([images] if images is not None else [])]
-        yield OpenResources(
-            resources=resources, connections=opened, budget=budget if has_models else None, incomplete=incomplete
-        )
+        yield resources, partial(cost_lines, budget, opened) if has_models else lambda _n_queries: []

@@ -95,21 +95,20 @@ def find(
         collection = stack.enter_context(open_photos(images, made, settings, quiet=quiet))
         if collection.update.n_new and not quiet:
             output.note(f"{collection.update.n_new:,} new or changed photos indexed")
-        opened = stack.enter_context(
+        given, costs = stack.enter_context(
             open_resources(settings, plan, context=ContextSettings(), max_cost=max_cost, offline=offline, encoder=made)
         )
         tally = Tally()
 
         def note_counts() -> None:
-            if (counts := [*tally.lines(), *opened.cost_lines(1)]) and not quiet:
+            if (counts := [*tally.lines(), *costs(1)]) and not quiet:
                 output.note("; ".join(counts))
 
         stack.callback(note_counts)  # below the progress, and also after a failure: its calls may have cost money
         progress = stack.enter_context(named_calls(quiet=quiet))
         resources = replace(
-            opened.resources,
+            given,
             encoders=(made,),
-            settings=methods,
             on_progress=lambda done, total, failed: progress("captions", done, total, failed),
         )
         if method == DEFAULT_RETRIEVER:

@@ -33,7 +33,6 @@ from rerank.settings import (
 )
 
 if TYPE_CHECKING:
-    from cli.common.rerank_resources import OpenResources
     from data.records import Job, RankedImage
     from rerank.methods import RerankResources
     from rerank.plan import PricedModel, RunPlan
@@ -122,25 +121,26 @@ def rerank(
     if form == "trec" or stem is not None:
         check_ids(jobs)
     if dry_run:
-        # OpenResources all the same, to report missing resources before the run.
+        # Opened all the same, to report missing resources before the run.
         with open_resources(settings, plan, context=sources, max_cost=max_cost, offline=True):
             output.write(forecast_text(plan, jobs, settings.llm))
         return
     quiet = options.invocation().quiet
     if query is not None and first_stage is None and methods.depth is not None:
         jobs = [most_similar_first(each, job, settings, depth=methods.depth, quiet=quiet) for each in jobs]
-    with open_resources(settings, plan, context=sources, max_cost=max_cost, offline=offline) as opened:
+    with open_resources(settings, plan, context=sources, max_cost=max_cost, offline=offline) as (resources, costs):
         if plan.judge == "encoder" and method == "decompose" and judge is None:
             output.note("[llm.vision] is not set, so the encoders judge; they know little beyond looks.")
-        resources = replace(opened.resources, settings=methods)
         writer = RowWriter(jobs, form=form, stem=stem, tag=f"fieldmark-{method}")
         result = _ranked(jobs, method, resources, writer, quiet=quiet)
         if not quiet:
-            output.note(summary(result, opened))
+            n_queries = len(result.rows)
+            counts = [f"{plural(n_queries, 'query', 'queries')}, {plural(result.n_images, 'photo')}"]
+            output.note("; ".join([*counts, *result.tally.lines(), *costs(n_queries)]))
     _warn(result)
     if result.tally.is_void:
         ctx.exit(exit_codes.ALL_FAILED)
-    if not result.is_complete or opened.incomplete:
+    if not result.is_complete or resources.context_failures:
         ctx.exit(exit_codes.PARTLY)
 
 
@@ -282,13 +282,6 @@ class RowWriter:
                 return ""  # a TREC run cannot mark a failed query: its rows would show first-stage order
             return "".join(f"{line}\n" for line in trec_lines(rows, tag=self._tag))
         return output.json_lines(rows)
-
-
-def summary(result: RunResult, opened: OpenResources) -> str:
-    """Return one line on a run: counts, and the model calls with their cost."""
-    n_queries = len(result.rows)
-    parts = [f"{plural(n_queries, 'query', 'queries')}, {plural(result.n_images, 'photo')}"]
-    return "; ".join([*parts, *result.tally.lines(), *opened.cost_lines(n_queries)])
 
 
 def forecast_text(plan: RunPlan, jobs: Sequence[Job], models: Mapping[str, PricedModel]) -> str:

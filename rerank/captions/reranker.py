@@ -19,7 +19,7 @@ from data.images.views import jpeg_of
 from data.records import ChatMessage, ChatRequest, Job, JobImage, QuestionAnswer, RankedImage
 from rerank.captions.texts import Captioner, PhotoText, TextScorer, bounded, min_max
 from rerank.prompting import Prompts, object_schema
-from rerank.reranker import FAILURES, ScoredImage, Tally, begin, error_rows, ranked_by_score, share_of, total_cost
+from rerank.reranker import FAILURES, Tally, begin, error_rows, ranked_by_score, share_of, total_cost
 from rerank.scheduling import all_of, current_step
 from rerank.settings import CaptionSettings
 
@@ -153,10 +153,10 @@ class CaptionReranker:
         """Return all images of the job, best first."""
         if job.reference_image is not None:
             raise UsageError("Captions are compared with words; use --method similarity for a reference image.")
-        ranks, asked_for = begin(job)
+        rows, asked_for = begin(job)
         query = asked_for.text
         asked = VisaQuestions()
-        if self._visa is not None and ranks:
+        if self._visa is not None and rows:
             try:
                 asked = await self._visa.questions(query)
             except FAILURES as error:
@@ -165,12 +165,11 @@ class CaptionReranker:
             if asked.problem is not None:
                 self.tally.failures.append(asked.problem)
                 self.tally.warn("without_questions", job.query_id)
-        found = await all_of([self._read(image, asked) for image in job.candidates])
+        found = await all_of([self._read(row, image, asked) for row, image in zip(rows, job.candidates, strict=True)])
         async with self._scoring:
-            scored = await asyncio.to_thread(self._scored, job, query, found, asked)
-        return ranked_by_score(job, scored, ranks)
+            return ranked_by_score(await asyncio.to_thread(self._scored, job, query, found, asked))
 
-    async def _read(self, image: JobImage, asked: VisaQuestions) -> ScoredImage:
+    async def _read(self, row: RankedImage, image: JobImage, asked: VisaQuestions) -> RankedImage:
         """Return caption and answers about a photo, without a score."""
         path = self._root / image.path
         costs: list[float | None] = []
@@ -188,8 +187,9 @@ class CaptionReranker:
             except (*FAILURES, BadImage) as error:
                 self.tally.failures.append(error)
                 costs.append(getattr(error, "cost_usd", 0.0))
-                return ScoredImage(error=str(error), cost_usd=total_cost(costs))
-        return ScoredImage(questions=tuple(answers), evaluation=f"{_CAPTION}{caption.text}", cost_usd=total_cost(costs))
+                return replace(row, error=str(error), cost_usd=total_cost(costs))
+        text = f"{_CAPTION}{caption.text}"
+        return replace(row, questions=tuple(answers), evaluation=text, cost_usd=total_cost(costs))
 
     async def _answer(
         self, visa: Visa, jpeg: bytes, question: str, phrases: tuple[str, ...], costs: list[float | None]
@@ -209,7 +209,7 @@ class CaptionReranker:
         origin = "text" if text else "uncertain" if problem is None else f"refused: {problem}"
         return QuestionAnswer(question=question, answer=text or None, probability=None, obtained_by=origin)
 
-    def _scored(self, job: Job, query: str, found: Sequence[ScoredImage], asked: VisaQuestions) -> list[ScoredImage]:
+    def _scored(self, job: Job, query: str, found: Sequence[RankedImage], asked: VisaQuestions) -> list[RankedImage]:
         good = [i for i, each in enumerate(found) if each.error is None]
         scores = self._scorer.scores(query, [_whole(found[i]) for i in good])
         if self._settings.first_stage:
@@ -224,7 +224,7 @@ class CaptionReranker:
         ]
 
 
-def _whole(image: ScoredImage) -> str:
+def _whole(image: RankedImage) -> str:
     """Return the answers about a photo, then its caption."""
     caption = (image.evaluation or "").removeprefix(_CAPTION)
     return " ".join([*(answer.answer or "" for answer in image.questions), caption]).strip()

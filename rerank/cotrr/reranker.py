@@ -20,7 +20,7 @@ from rerank.cotrr.replies import QueryParts, Ranking, json_in, parse_ranking, pa
 from rerank.cotrr.requests import CotrrRequests
 from rerank.prompting import Prompts
 from rerank.queries import Query, reading_reference
-from rerank.reranker import FAILURES, UNREADABLE_SCORE, ScoredImage, Tally, begin, ranked_by_score, share_of, total_cost
+from rerank.reranker import FAILURES, UNREADABLE_SCORE, Tally, begin, ranked_by_score, share_of, total_cost
 from rerank.scheduling import FairChat, all_of
 from rerank.settings import CotrrSettings
 
@@ -139,14 +139,14 @@ class CotrrReranker:
 
     async def rank(self, job: Job) -> list[RankedImage]:
         """Return all images of the job, best first."""
-        ranks, query = begin(job)
-        if not ranks:
+        rows, query = begin(job)
+        if not rows:
             return []
         if job.reference_image is not None:
             with reading_reference(job):
                 query = replace(query, reference=await self._jpeg_of(job.reference_image))
         work = _Work(job=job, query=query)
-        photos = [_Photo(index=i) for i in sorted(range(len(ranks)), key=lambda i: ranks[i])]
+        photos = [_Photo(index=i) for i in sorted(range(len(rows)), key=lambda i: rows[i].rank)]
         scores: dict[int, float] = {}
         try:
             scores = await self._scores(work, photos)
@@ -156,17 +156,16 @@ class CotrrReranker:
                 photo.error = photo.error or str(error)
         # The photos share the cost of the calls for the whole query.
         share = share_of(total_cost(work.costs), len(photos))
-        photos.sort(key=lambda photo: photo.index)
-        scored = [
-            ScoredImage(
-                score=UNREADABLE_SCORE if photo.error is not None else scores[photo.index],
+        return ranked_by_score(
+            replace(
+                rows[photo.index],
+                score=scores.get(photo.index, UNREADABLE_SCORE),
                 error=photo.error,
                 evaluation=photo.evaluation,
                 cost_usd=total_cost((*photo.costs, share)),
             )
             for photo in photos
-        ]
-        return ranked_by_score(job, scored, ranks)
+        )
 
     def close(self) -> None:
         """Release the threads that read photos."""

@@ -18,26 +18,16 @@ from data.words import plural
 from rerank.decompose.questions import QueryPlan, QuestionWriter, plan_query
 from rerank.judges.judgements import NO_EVIDENCE, answer_of
 from rerank.queries import check_decompose, reading_reference
-from rerank.reranker import FAILURES, UNREADABLE_SCORE, ScoredImage, Tally, begin, ranked_by_score, share_of, total_cost
+from rerank.reranker import FAILURES, UNREADABLE_SCORE, Tally, begin, ranked_by_score, share_of, total_cost
 from rerank.scheduling import all_of, current_step
 from rerank.settings import MAX_UNSCORED, STOP_BELOW, DecomposeSettings
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PhotoAnswers:
-    """The answers on one photo, or the error that prevented them."""
-
-    answers: tuple[QuestionAnswer, ...] = ()
-    cost_usd: float | None = 0.0
-    error: str | None = None
-    notes: tuple[str, ...] = ()
-    """Reasons given before an answer, or why it is missing, each with the number of its question."""
-
-
-def collect_answers(answers: Sequence[QuestionAnswer], judged: Sequence[Judgement]) -> PhotoAnswers:
-    """Return the answers on a photo with their total cost and notes."""
-    notes = tuple(f"{i}. {' '.join(one.note.split())}" for i, one in enumerate(judged, 1) if one.note)
-    return PhotoAnswers(answers=tuple(answers), cost_usd=total_cost(one.cost_usd for one in judged), notes=notes)
+def with_answers(row: RankedImage, answers: Sequence[QuestionAnswer], judged: Sequence[Judgement]) -> RankedImage:
+    """Return a row with its answers, their total cost, and the notes on them, each with the number of its question."""
+    notes = [f"{i}. {' '.join(one.note.split())}" for i, one in enumerate(judged, 1) if one.note]
+    cost = total_cost(one.cost_usd for one in judged)
+    return replace(row, questions=tuple(answers), evaluation="\n".join(notes) or None, cost_usd=cost)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -87,7 +77,7 @@ class MissingAnswers:
             )
 
 
-def photo_scores(photos: Sequence[PhotoAnswers], n_questions: int, unscored: Literal["zero", "mean"]) -> list[float]:
+def photo_scores(photos: Sequence[RankedImage], n_questions: int, unscored: Literal["zero", "mean"]) -> list[float]:
     """Return the score of each photo: 100 times the mean probability of yes over all questions.
 
     Questions without evidence do not count.
@@ -103,7 +93,7 @@ def photo_scores(photos: Sequence[PhotoAnswers], n_questions: int, unscored: Lit
     fill = [0.0] * n_questions
     if unscored == "mean":
         for j in range(n_questions):
-            known = [p for one in photos if len(one.answers) > j and (p := one.answers[j].probability) is not None]
+            known = [p for one in photos if len(one.questions) > j and (p := one.questions[j].probability) is not None]
             fill[j] = sum(known) / len(known) if known else 0.5
     silent = questions_without_evidence(photos)
     scores = []
@@ -113,19 +103,19 @@ def photo_scores(photos: Sequence[PhotoAnswers], n_questions: int, unscored: Lit
             continue
         values = [
             answer.probability if answer.probability is not None else fill[j]
-            for j, answer in enumerate(photo.answers)
+            for j, answer in enumerate(photo.questions)
             if j not in silent
         ]
         scores.append(100 * sum(values) / max(1, n_questions - len(silent)))
     return scores
 
 
-def questions_without_evidence(photos: Sequence[PhotoAnswers]) -> dict[int, str]:
+def questions_without_evidence(photos: Sequence[RankedImage]) -> dict[int, str]:
     """Return number of a question that the judge has nothing to go by for -> the question."""
     return {
         j: answer.question
         for photo in photos
-        for j, answer in enumerate(photo.answers)
+        for j, answer in enumerate(photo.questions)
         if answer.obtained_by == NO_EVIDENCE
     }
 
@@ -190,7 +180,7 @@ class DecomposeReranker:
 
     async def rank(self, job: Job) -> list[RankedImage]:
         """Return all images of the job, best first."""
-        ranks, query = begin(job)
+        rows, query = begin(job)
         check_decompose(query, sees_photos=self._judge.sees_references, by_rule=self._by_rule)
         reference = b""
         if job.reference_image is not None:
@@ -205,7 +195,7 @@ class DecomposeReranker:
             n_expected = len(job.candidates) * len(plan.questions)
             missing = MissingAnswers(max_share=self._settings.max_unscored, n_expected=n_expected)
             work = _QueryWork(query=query.described, plan=plan, missing=missing, reference=reference)
-            photos = await all_of([self._photo(image, work) for image in job.candidates])
+            photos = await all_of([self._photo(*each, work) for each in zip(rows, job.candidates, strict=True)])
             missing.check(is_last=True)
             if missing.n_missing > MAX_UNSCORED * missing.n:
                 n, reason = plural(missing.n, "question"), f" ({missing.reason})" if missing.reason else ""
@@ -217,22 +207,15 @@ class DecomposeReranker:
             ]
         except (*FAILURES, NoEvidence) as error:
             self.tally.failures.append(error)
-            photos = [PhotoAnswers(error=str(error)) for _ in job.candidates]
+            photos = [replace(row, error=str(error)) for row in rows]
             plan = QueryPlan(questions=())
         scores = photo_scores(photos, len(plan.questions), self._settings.unscored)
         # The photos share the cost of writing the questions.
         share = share_of(plan.cost_usd, len(photos))
-        scored = [
-            ScoredImage(
-                score=score,
-                error=photo.error,
-                questions=photo.answers,
-                evaluation="\n".join(photo.notes) or None,
-                cost_usd=total_cost((photo.cost_usd, share)),
-            )
+        return ranked_by_score(
+            replace(photo, score=score, cost_usd=total_cost((photo.cost_usd, share)))
             for score, photo in zip(scores, photos, strict=True)
-        ]
-        return ranked_by_score(job, scored, ranks)
+        )
 
     def close(self) -> None:
         """Release the threads that read photos."""
@@ -243,29 +226,30 @@ class DecomposeReranker:
         default = STOP_BELOW if self._judge.costs_money else 0.0
         return default if self._settings.stop_below is None else self._settings.stop_below
 
-    async def _photo(self, image: JobImage, work: _QueryWork) -> PhotoAnswers:
-        """Return the judge's answers on a photo."""
+    async def _photo(self, row: RankedImage, image: JobImage, work: _QueryWork) -> RankedImage:
+        """Return the row of a photo with the judge's answers."""
         judged: list[Judgement] = []
         try:
             async with work.slots:
                 read = partial(self._judge.look, self._root / image.path)
                 look = await asyncio.get_running_loop().run_in_executor(self._readers, read)
                 look = replace(look, reference=work.reference) if work.reference else look
-                photo = await self._ask(look, work, judged)
+                answers = await self._ask(look, work, judged)
+            photo = with_answers(row, answers, judged)
         except TooManyUnscored:
             raise  # the whole query fails
         except (BadInput, *FAILURES) as error:
             self.tally.failures.append(error)
             paid = [one.cost_usd for one in judged] + ([error.cost_usd] if isinstance(error, MalformedAnswer) else [])
-            return PhotoAnswers(error=str(error), cost_usd=total_cost(paid))
-        n = len(photo.answers)
-        n_missing = sum(each.probability is None and each.obtained_by != NO_EVIDENCE for each in photo.answers)
+            return replace(row, error=str(error), cost_usd=total_cost(paid))
+        n = len(photo.questions)
+        n_missing = sum(each.probability is None and each.obtained_by != NO_EVIDENCE for each in photo.questions)
         self.tally.counts.update(answers=n, unscored=n_missing, skipped=len(work.plan.questions) - n)
         # Without the number of samples and the probability mass, which belong to a single answer.
-        self.tally.origins.update(_FIGURES.sub("", answer.obtained_by) for answer in photo.answers)
+        self.tally.origins.update(_FIGURES.sub("", answer.obtained_by) for answer in photo.questions)
         return photo
 
-    async def _ask(self, look: SeenImage, work: _QueryWork, judged: list[Judgement]) -> PhotoAnswers:
+    async def _ask(self, look: SeenImage, work: _QueryWork, judged: list[Judgement]) -> list[QuestionAnswer]:
         """Return the judge's answers: all in one call where the judge supports it, else one after the other.
 
         Each judgement is added to `judged`, so that its cost counts where a later one fails.
@@ -281,7 +265,7 @@ class DecomposeReranker:
                 answers = [answer_of(question, one) for question, one in zip(plan.questions, judged, strict=True)]
                 work.missing.add(answers, judged)
                 work.missing.check()
-                return collect_answers(answers, judged)
+                return answers
         found: list[QuestionAnswer] = []
         for question in plan.questions:
             current_step.set(len(found))
@@ -293,7 +277,7 @@ class DecomposeReranker:
             work.missing.check()
             if one.probability is not None and one.probability < self._stop_below:
                 break
-        return collect_answers(found, judged)
+        return found
 
     def _context(self, work: _QueryWork) -> str:
         """Return the passage; encoders, which see no reference photos either, take it for looks."""

@@ -4,17 +4,20 @@ from typing import Any
 import pytest
 
 from data.errors import NoEvidence, TooManyUnscored
-from data.records import Judgement, QuestionAnswer
-from rerank.decompose.reranker import MissingAnswers, PhotoAnswers, collect_answers, photo_scores
+from data.records import Judgement, QuestionAnswer, RankedImage
+from rerank.decompose.reranker import MissingAnswers, photo_scores, with_answers
+
+ROW = RankedImage(query_id="q", image_id="a", rank=1, score=0.0, first_stage_rank=1)
 
 
-def answered(*probabilities: Any) -> PhotoAnswers:
+def answered(*probabilities: Any) -> RankedImage:
     """Return answers with these probabilities; None is a missing answer."""
-    return PhotoAnswers(
-        answers=tuple(
+    return replace(
+        ROW,
+        questions=tuple(
             QuestionAnswer(question=f"{i}?", answer=None, probability=probability, obtained_by="table")
             for i, probability in enumerate(probabilities)
-        )
+        ),
     )
 
 
@@ -28,13 +31,13 @@ def test_unasked_questions_always_count_as_no() -> None:
 
 def test_missing_answers_fail_only_above_the_limit_of_expected_and_at_the_end_of_asked_questions() -> None:
     missing = MissingAnswers(max_share=0.5, n_expected=4)
-    missing.add(answered(None, None).answers)
+    missing.add(answered(None, None).questions)
     missing.check()
-    missing.add(answered(None).answers)
+    missing.add(answered(None).questions)
     with pytest.raises(TooManyUnscored, match="no usable answer to 3 of 4 questions; at most 50%"):
         missing.check()
     missing = MissingAnswers(max_share=0.5, n_expected=100)
-    missing.add(answered(None, None, 0.5).answers)
+    missing.add(answered(None, None, 0.5).questions)
     missing.check()
     with pytest.raises(TooManyUnscored, match="2 of 3 questions"):
         missing.check(is_last=True)
@@ -49,16 +52,17 @@ def test_a_row_has_the_cost_and_the_notes_of_its_answers() -> None:
         QuestionAnswer(question=f"{i}?", answer=one.answer, probability=one.probability, obtained_by=one.obtained_by)
         for i, one in enumerate(judged)
     ]
-    row = collect_answers(answers, judged)
-    assert (row.cost_usd, row.notes) == (0.75, ("1. A crest, and long.", "2. no"))
-    assert collect_answers(answers, [replace(judged[0], cost_usd=None), judged[1]]).cost_usd is None
+    row = with_answers(ROW, answers, judged)
+    assert (row.cost_usd, row.evaluation) == (0.75, "1. A crest, and long.\n2. no")
+    assert with_answers(ROW, answers, [replace(judged[0], cost_usd=None), judged[1]]).cost_usd is None
 
 
-def without_evidence(*probabilities: Any) -> PhotoAnswers:
+def without_evidence(*probabilities: Any) -> RankedImage:
     """Return answers with these probabilities; None is a question without evidence."""
-    answers = answered(*probabilities).answers
-    return PhotoAnswers(
-        answers=tuple(replace(one, obtained_by="no evidence") if one.probability is None else one for one in answers)
+    answers = answered(*probabilities).questions
+    return replace(
+        ROW,
+        questions=tuple(replace(one, obtained_by="no evidence") if one.probability is None else one for one in answers),
     )
 
 
@@ -67,7 +71,7 @@ def test_questions_without_evidence_do_not_count() -> None:
     assert photo_scores(rows, 2, "zero") == photo_scores(rows, 2, "mean") == pytest.approx([80, 20])
     missing = MissingAnswers(max_share=0.0, n_expected=4)
     for row in rows:
-        missing.add(row.answers)
+        missing.add(row.questions)
         missing.check()
     missing.check(is_last=True)
 
@@ -76,7 +80,7 @@ def test_a_query_without_any_evidence_fails() -> None:
     missing = MissingAnswers(max_share=0.0, n_expected=2)
     judged = Judgement(probability=None, answer=None, obtained_by="no evidence", note="nothing to see of 'frogs'")
     for _ in range(2):
-        missing.add(without_evidence(None).answers, [judged])
+        missing.add(without_evidence(None).questions, [judged])
         missing.check()
     with pytest.raises(NoEvidence, match="nothing to see of 'frogs'"):
         missing.check(is_last=True)
