@@ -384,7 +384,7 @@ def _selected(
 ) -> tuple[Selection, Encoders]:
     """Return the species and pages of a build, with its checklist, and the encoders of the knowledge base."""
     from kb.checklist.names_table import unused_columns
-    from kb.pipeline.begin import profile_to_build
+    from kb.pipeline.builder import profile_to_build
     from kb.pipeline.selection import with_names_as_checklist, with_profile
 
     profile = profile_to_build(path, settings.profile)

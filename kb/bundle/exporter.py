@@ -23,14 +23,12 @@ from kb.bundle.checklist import export_checklist
 from kb.bundle.manifest import Manifest, note_of
 from kb.bundle.tables import Row, image_name, image_row, species_row, term_row, write_table
 from kb.bundle.withheld import n_texts, withheld_pages, without_pages
-from kb.store.additions import additions
 from kb.store.calibrations import calibration_files
 from kb.store.generations import whole_table
 from kb.store.layout import KnowledgeBaseInfo, Layout, collection_names, subject_kind
 from kb.store.ledger import Ledger
-from kb.store.published_texts import TEXTS
 from kb.store.rows import term_of
-from kb.store.stage_outputs import DistilOutput, FetchOutput, read_origins
+from kb.store.stage_outputs import TEXTS, DistilOutput, FetchOutput, additions, read_origins
 from kb.store.verify import lost_files, verify_ledger
 
 _COPIED = (

@@ -34,14 +34,21 @@ from kb.pipeline.builder import run_stages
 from kb.pipeline.stages.run import BuildRun
 from kb.sources.article_source import is_page
 from kb.sources.reopen import FROM_BUNDLE
-from kb.store.additions import STAGE, Addition, held_pages
 from kb.store.calibrations import is_calibration, keep_calibration
 from kb.store.generations import counts, publishing
 from kb.store.layout import KnowledgeBaseInfo, Layout, collection_names, new_info, write_info
 from kb.store.ledger import Ledger, Step, StepStatus
-from kb.store.published_texts import note_texts
 from kb.store.rows import Subject, entry_of, term_of
-from kb.store.stage_outputs import ORIGIN, AnchorOutput, DistilOutput, FetchOutput
+from kb.store.stage_outputs import (
+    ORIGIN,
+    STAGE,
+    Addition,
+    AnchorOutput,
+    DistilOutput,
+    FetchOutput,
+    held_pages,
+    note_texts,
+)
 from kb.store.verify import lost_files, verify
 
 # Stage -> type of its output; `encode` and `index` have none.

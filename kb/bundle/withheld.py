@@ -12,18 +12,16 @@ from data.contracts import Encoders
 from data.errors import UsageError
 from data.records import WebAnswer
 from kb.addresses import is_web_address
-from kb.pipeline.stages.assemble import assemble
 from kb.pipeline.stages.encode import encode
-from kb.pipeline.stages.index import publish
+from kb.pipeline.stages.index import assemble, publish
 from kb.pipeline.stages.run import BuildRun
 from kb.sources.article_source import is_page, owner_of
 from kb.sources.licences import licence_freedom
-from kb.store.additions import held_pages
 from kb.store.generations import publishing
 from kb.store.layout import KnowledgeBaseInfo, Layout
 from kb.store.ledger import Ledger
 from kb.store.rows import term_of
-from kb.store.stage_outputs import FetchOutput
+from kb.store.stage_outputs import FetchOutput, held_pages
 from kb.store.verify import digest_of
 
 

@@ -22,18 +22,16 @@ from kb.distill.distiller_names import AS_IS
 from kb.distill.extractive import ExtractiveDistiller
 from kb.distill.sentences import split_sentences
 from kb.distill.terms import term_from_article, term_id
-from kb.pipeline.begin import begin, rolled_back_if_empty
-from kb.pipeline.builder import run_stages
-from kb.pipeline.stages.assemble import assemble
+from kb.pipeline.builder import begin, rolled_back_if_empty, run_stages
+from kb.pipeline.stages.index import assemble
 from kb.pipeline.stages.run import BuildRun
 from kb.sources.article_source import SMALLEST_SIDE_PX
 from kb.sources.folder import OwnSource, read_own_photo
 from kb.sources.plain_text import parse_text
-from kb.store.additions import STAGE, AddedText, Addition, additions, with_own_names
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger, Step, fingerprint, ledger_so_far
 from kb.store.rows import entry_of, subject_of
-from kb.store.stage_outputs import removed
+from kb.store.stage_outputs import STAGE, AddedText, Addition, additions, removed, with_own_names
 
 MAX_TEXT_CHARACTERS = 1_000_000
 

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Literal
 from data.records import Anchor, Source, SpeciesEntry, Term
 from kb.checklist.stored.stored_checklist import StoredChecklist
 from kb.sources.licences import Freedom, licence_freedom
-from kb.store.additions import additions, held_pages
-from kb.store.stage_outputs import FetchOutput
+from kb.store.stage_outputs import FetchOutput, additions, held_pages
 
 if TYPE_CHECKING:
     from kb.store.knowledge_base import KnowledgeBase

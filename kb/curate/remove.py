@@ -18,12 +18,19 @@ from kb import reasons
 from kb.checklist.names import fold
 from kb.lookup.lookup_index import shipped_terms
 from kb.sources.article_source import owner_of
-from kb.store.additions import STAGE, Addition
 from kb.store.generations import publishing
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger
-from kb.store.published_texts import TEXTS, PublishedTexts
-from kb.store.stage_outputs import AnchorOutput, DistilOutput, FetchOutput, removed
+from kb.store.stage_outputs import (
+    STAGE,
+    TEXTS,
+    Addition,
+    AnchorOutput,
+    DistilOutput,
+    FetchOutput,
+    PublishedTexts,
+    removed,
+)
 
 OutputT = TypeVar("OutputT")
 

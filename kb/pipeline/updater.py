@@ -19,8 +19,7 @@ from data.records import Failure, PageRef, Progress, Stage, Taxon, Update
 from kb.distill.distiller_names import DistillerName
 from kb.distill.distillers import AnyDistiller, AsyncDistiller, distiller_for, kind_of, name_for
 from kb.distill.model import ModelDistiller
-from kb.pipeline.begin import begin
-from kb.pipeline.builder import run_stages, write_manifest
+from kb.pipeline.builder import begin, run_stages, write_manifest
 from kb.pipeline.settings import DEFAULTS, BuildSettings
 from kb.pipeline.stages.distil import distil_mark
 from kb.pipeline.stages.fetch import fetched_pages

@@ -51,9 +51,10 @@ SPARE_BYTES = 8 << 20  # to remain free on the disk after a batch
 ANSWER_TIMEOUT_S = 120.0  # of a server; chromadb sets none
 # Every batch is synced to the index files, so that none is left in a queue and a copy of the folder is complete.
 _SYNCED: Final = {"space": "ip", "sync_threshold": 1, "batch_size": 1}
-# A graph in which no best match was missed (`benchmarks.neighbours`), for the collections that are asked. The graphs of
-# the others, which recognition scores as a whole, are as Chroma makes them: a fifth of the time to fill.
+# For the collections that are asked, a graph in which no best match was missed (`benchmarks.neighbours`), and for the
+# others, which recognition scores as a whole, the least one.
 _WIDE: Final = {**_SYNCED, "max_neighbors": 64, "ef_construction": 400, "ef_search": 500}
+_LEAST: Final = {**_SYNCED, "max_neighbors": 2, "ef_construction": 2}
 _ASKED: Final = ("species", "terms")
 
 
@@ -185,7 +186,7 @@ class Chroma(Closing):
         """Add or replace rows in batches; a replaced row keeps metadata whose keys are not given."""
         if not rows:
             return
-        graph = _WIDE if self.names[name][0] in _ASKED else _SYNCED
+        graph = _WIDE if self.names[name][0] in _ASKED else _LEAST
         share = -(-BATCH_BYTES // self._largest_batch())  # the least that a row counts, so that a batch has few rows
         for batch in grouped_by_size(rows, lambda row: max(size_of(row), share), BATCH_BYTES):
             self._check_space(sum(map(size_of, batch)))

@@ -21,14 +21,12 @@ from data.errors import FieldmarkError, SourceUnavailable, SpaceMismatch, StoreE
 from data.files import Closing
 from data.images.views import views_mark
 from data.records import RangeFact, Source, SpeciesEntry, Status, Taxon, Term
-from kb.store.additions import BETWEEN_TEXTS, source_of
 from kb.store.chroma import Chroma
 from kb.store.generations import generation_of, read_table
 from kb.store.layout import CollectionKind, KnowledgeBaseInfo, Layout, check_info, collection_name
 from kb.store.ledger import Ledger
-from kb.store.published_texts import texts_of
 from kb.store.rows import end_of_mark, term_of
-from kb.store.stage_outputs import read_origins
+from kb.store.stage_outputs import BETWEEN_TEXTS, read_origins, source_of, texts_of
 from kb.store.status import skipped_photos, status_of
 
 log = logging.getLogger(__name__)

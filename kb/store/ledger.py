@@ -109,7 +109,8 @@ class Vectors:
 
     def drop(self, subject_ids: Iterable[str]) -> None:
         """Delete all vectors of some subjects."""
-        self._file.delete(self._table, "subject_id = ?", [(key,) for key in subject_ids])
+        for group in grouped(subject_ids, 500):  # each reads the whole table
+            self._file.delete(self._table, f"subject_id IN ({', '.join('?' * len(group))})", [group])
 
 
 def _packed(subject_id: str, collection: str, vectors: Mapping[str, FloatArray]) -> tuple[str | bytes, ...]:

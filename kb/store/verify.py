@@ -23,7 +23,6 @@ from data.files import writer_lock
 from data.records import SpeciesEntry, Verification
 from kb.checklist.avilist import AVILIST_NAME
 from kb.checklist.stored.stored_checklist import StoredChecklist
-from kb.store.additions import additions
 from kb.store.calibrations import mend_calibrations
 from kb.store.chroma import Chroma
 from kb.store.generations import (
@@ -38,9 +37,8 @@ from kb.store.generations import (
 )
 from kb.store.layout import INFO, KnowledgeBaseInfo, Layout, collection_names, parse_info, subject_kind, write_info
 from kb.store.ledger import Ledger
-from kb.store.published_texts import TEXTS
 from kb.store.rows import subject_of, texts_of
-from kb.store.stage_outputs import DistilOutput, FetchOutput
+from kb.store.stage_outputs import TEXTS, DistilOutput, FetchOutput, additions
 
 _LOST = "is missing or damaged"
 

@@ -12,7 +12,7 @@ from cli.common.wiring import LOADERS
 from data.engines import ray_engine
 from data.engines.ray_engine import Shard, Worker
 from data.errors import SourceUnavailable
-from kb.pipeline.stages.encode_tasks import EncodeAnchors
+from kb.pipeline.stages.encode import EncodeAnchors
 from kb.store.layout import Layout
 from tests.conftest import CommandLine
 from tests.servers.ray_cluster import RayCluster

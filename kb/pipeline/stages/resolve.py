@@ -12,9 +12,8 @@ from kb import reasons
 from kb.distill.terms import term_id
 from kb.pipeline.stages.run import BuildRun
 from kb.sources.article_source import is_page
-from kb.store.additions import additions, with_own_names
 from kb.store.ledger import Step, fingerprint
-from kb.store.stage_outputs import removed
+from kb.store.stage_outputs import additions, removed, with_own_names
 from kb.store.status import note_asked, note_families
 
 Located = tuple[Taxon | str, PageRef | LeftOut]
