@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import logging
 import shutil
+import sqlite3
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from operator import methodcaller
@@ -262,12 +263,14 @@ _HEADER: Final = struct.Struct("<iQQQQ")  # version, offset of links, number of 
 _PART: Final = 1 << 20  # bytes looked at in one go
 
 
-def blank_unset_memory(folder: Path) -> None:
-    """Overwrite bytes with zeros where Chroma wrote memory that it never set.
+def tidy(folder: Path) -> None:
+    """Make a closed Chroma ready for publication: without memory that it never set, and without empty room.
 
     Its index allocates room for more vectors than it holds and writes the whole to its files, so that these would
-    hold freed memory of the process, keys included.
+    hold freed memory of the process, keys included. Its database keeps the room of the queue of all vectors.
     """
+    with storage_errors(folder), closing(sqlite3.connect(folder / "chroma.sqlite3", isolation_level=None)) as db:
+        db.execute("VACUUM")
     for header in folder.glob("*/header.bin"):
         _blank(header.with_name(_NEVER_SET), 0)
         _, _, slots, vectors, slot = _HEADER.unpack(header.read_bytes()[: _HEADER.size])

@@ -38,7 +38,7 @@ from data.batches import grouped
 from data.contracts import VectorTable
 from data.errors import SourceUnavailable, StoreError
 from data.files import Closing, file_checksum, sha256_hex, write_atomic, writing
-from kb.store.chroma import PAGE, Chroma, Row, blank_unset_memory
+from kb.store.chroma import PAGE, Chroma, Row, tidy
 from kb.store.layout import (
     CollectionKind,
     KnowledgeBaseInfo,
@@ -303,7 +303,7 @@ class _Publication:
             for name in tables:
                 chroma.settle(name)
         if not self._info.chroma:
-            blank_unset_memory(part / _CHROMA)
+            tidy(part / _CHROMA)
         files = {}
         for path in sorted(each for each in part.rglob("*") if each.is_file()):
             with path.open("rb") as file:

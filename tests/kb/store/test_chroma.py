@@ -7,7 +7,7 @@ from pathlib import Path
 import chromadb
 import numpy as np
 
-from kb.store.chroma import Chroma, Row, blank_unset_memory
+from kb.store.chroma import Chroma, Row, tidy
 from kb.store.layout import KnowledgeBaseInfo
 
 
@@ -26,7 +26,7 @@ def test_more_rows_than_chroma_takes_at_once_are_written_in_batches(tmp_path: Pa
         assert collections.vectors(name, []) == {}
 
 
-def test_every_vector_is_found_after_blanking_and_memory_that_a_write_left_is_gone(tmp_path: Path) -> None:
+def test_every_vector_is_found_in_a_tidy_folder_and_memory_that_a_write_left_is_gone(tmp_path: Path) -> None:
     client = chromadb.PersistentClient(str(tmp_path))
     collection = client.create_collection("marks", metadata={"hnsw:sync_threshold": 3, "hnsw:batch_size": 3})
     ids = [str(number) for number in range(9)]
@@ -38,7 +38,7 @@ def test_every_vector_is_found_after_blanking_and_memory_that_a_write_left_is_go
     content = vector_file.read_bytes()
     vector_file.write_bytes(content[:-40] + b"sk-secret" + content[-31:])
     lengths.write_bytes(b"sk-secret" * 11)
-    blank_unset_memory(tmp_path)
+    tidy(tmp_path)
     assert b"sk-secret" not in vector_file.read_bytes() and lengths.read_bytes() == bytes(99)
     collection = chromadb.PersistentClient(str(tmp_path)).get_collection("marks")
     found = collection.query(query_embeddings=vectors, n_results=1)
