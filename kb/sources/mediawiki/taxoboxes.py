@@ -190,7 +190,7 @@ _LATIN_IN_BRACKETS = re.compile(r"\(([A-Z][a-z]+)\)")
 _VIRUS = re.compile(r"virus\b", re.IGNORECASE)
 _SPECIES_HEADINGS = frozenset({"species", "extant species"})
 _BINOMIAL_HEADINGS = frozenset(
-    {"binomial name", "scientific name", "wissenschaftlicher name", "nombre binomial", "nom binominal"}
+    {"binomial name", "scientific name", "latin name", "wissenschaftlicher name", "nombre binomial", "nom binominal"}
 )
 
 
@@ -401,7 +401,8 @@ _KINDS: Final[Mapping[str, str]] = {
 }  # fmt: skip
 """Template -> kind of a subject that is no species."""
 _GROUP_KEYS = ("taxon", "w-naam", "nazwa łacińska")
-_NAME_KEYS = ("binomial", "binome", "nome binomial", "nome_binomial", *_GROUP_KEYS)
+_SPECIES_KEYS = ("binomial", "binomial name", "scientific name", "latin name")
+_NAME_KEYS = (*_SPECIES_KEYS, "binome", "nome binomial", *_GROUP_KEYS)
 _INNERMOST = re.compile(r"\{\{[^{}]*\}\}")
 LINK = re.compile(r"\[\[(?:[^|\[\]]*\|)?([^|\[\]]*)\]\]")
 TAG = re.compile(r"<[^<>]{1,200}>")
@@ -441,7 +442,7 @@ def read_template(wikitext: str, lead: str) -> tuple[StatedTaxon, dict[str, str]
 
 
 def _may_name_a_species(values: Mapping[str, str]) -> bool:
-    return bool({"binomial", "taxon"} & values.keys()) or {"genus", "species"} <= values.keys()
+    return bool({"taxon", *_SPECIES_KEYS} & values.keys()) or {"genus", "species"} <= values.keys()
 
 
 def _taxon_of_template(name: str, values: Mapping[str, str], above: Mapping[str, str], lead: str) -> StatedTaxon:
@@ -460,7 +461,7 @@ def _taxon_of_template(name: str, values: Mapping[str, str], above: Mapping[str,
         return StatedTaxon("species", only)
     group = next((values[key] for key in _GROUP_KEYS if values.get(key)), "")
     if named_group := re.fullmatch(r"[†?\s]*([A-Z][a-zà-ÿ-]+)(?: \([^()A-Z]*\)|/.*)?", group):
-        return StatedTaxon(rank_of_group(named_group[1], lead, values.get("subdivision_ranks", "")), named_group[1])
+        return StatedTaxon(rank_of_group(named_group[1], lead, values.get("subdivision ranks", "")), named_group[1])
     if group:  # a subgenus: Bombus (Pyrobombus)
         return StatedTaxon("group", group)
     if (section := section_of_rows(values, genus)).rank:
@@ -472,7 +473,7 @@ def _ranked(found: Sequence[Template]) -> Iterator[tuple[str, str]]:
     """Yield rank and name where a value (Taxon2_Rang), a cell or the template's name states the rank."""
     for name, values, cells in found:
         for number in ("", *map(str, range(2, 9))):
-            yield values.get(f"taxon{number}_rang", ""), values.get(f"taxon{number}_wissname", "")
+            yield values.get(f"taxon{number} rang", ""), values.get(f"taxon{number} wissname", "")
         if name in ("taxobox", "taxobox taxon"):  # {{Taxobox taxon | animal | espèce | X y | author}}
             first = int(name == "taxobox taxon")
             yield (cells[first], cells[first + 1]) if len(cells) > first + 1 else ("", "")
@@ -483,7 +484,7 @@ def _ranked(found: Sequence[Template]) -> Iterator[tuple[str, str]]:
 def _only_listed(values: Mapping[str, str]) -> str | None:
     """Return the species of a genus that lists exactly one."""
     listed = set(_ITALIC_BINOMIAL.findall(values.get("subdivision italic", "")))
-    if rank_named(values.get("subdivision_ranks", "")) != "species" or len(listed) != 1:
+    if rank_named(values.get("subdivision ranks", "")) != "species" or len(listed) != 1:
         return None
     only = listed.pop()
     group = _CAPITALISED.match(values.get("taxon") or values.get("genus", ""))
@@ -498,7 +499,7 @@ def _templates(text: str, begin: re.Pattern[str]) -> Iterator[Template]:
         for part in list(_parts(text, start.end()))[1:]:
             key, equals, value = part.partition("=")
             if equals and "[" not in key and "{" not in key:
-                values.setdefault(key.strip().lower(), _plain(value))
+                values.setdefault(key.strip().lower().replace("_", " "), _plain(value))
                 if key.strip() == "subdivision":
                     values["subdivision italic"] = LINK.sub(r"\1", value)
             else:

@@ -76,6 +76,7 @@ TEMPLATES = {
     "{{Taxobox\n| status = LC<ref name=\"a/b\" />\n| binomial = ''Falco columbarius''<ref>B. species = x</ref>\n}}":
         ("species", "Falco columbarius"),
     "{{Vogelkasten|genus=Falco|species=columbarius}}": ("species", "Falco columbarius"),  # a template of no known name
+    "{{Bird|image=M.jpg|scientific name=''Falco columbarius''}}": ("species", "Falco columbarius"),  # of a farm
 }  # fmt: skip
 # First section, titles of the page, match with the merlin.
 MATCHES = (
