@@ -240,6 +240,7 @@ class Checklist(Protocol):
     @property
     def group(self) -> str:
         """The group of organisms that it is limited to, such as `birds`; empty if it may have any."""
+        return ""
 
     def top_taxa(self) -> list[Taxon]:
         """Return the taxa without a taxon above: all species lie below them."""
@@ -251,16 +252,19 @@ class Checklist(Protocol):
         """
 
     def homonyms(self, name: str) -> list[Taxon]:
-        """Return the taxa that share a name; empty if at most one has it."""
+        """Return the taxa that share a name; empty if at most one has it, as by default."""
+        return []
 
     def species_of(self, taxon: Taxon) -> list[Taxon]:
         """Return the species below a taxon in the order of the checklist; for a species, the species itself."""
 
     def species_ids(self, taxon: Taxon) -> Iterator[str]:
         """Yield the ids of the same species."""
+        return (species.taxon_id for species in self.species_of(taxon))
 
     def n_species_of(self, taxon: Taxon) -> int:
         """Return their number."""
+        return len(self.species_of(taxon))
 
     def suggest(self, name: str, n: int = 5) -> list[str]:
         """Return up to `n` similar names of the checklist, nearest first."""

@@ -17,6 +17,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
+from data.contracts import Checklist
 from data.errors import MissingRequirement
 from data.files import sha256_hex
 from data.records import HIGHER_RANKS, Taxon, taxon_id
@@ -52,8 +53,8 @@ class _Entry:
     species: list[_Entry] = field(default_factory=list)
 
 
-class AviList:
-    """The checklist AviList 2025 with the further names of eBird and BirdLife; implements `Checklist`."""
+class AviList(Checklist):
+    """The checklist AviList 2025 with the further names of eBird and BirdLife."""
 
     def __init__(self, folder: Path) -> None:
         self._by_name: dict[str, _Entry] = {}
@@ -87,19 +88,6 @@ class AviList:
     def top_taxa(self) -> list[Taxon]:
         """Return the class of birds."""
         return [_taxon(self._class)]
-
-    def homonyms(self, name: str) -> list[Taxon]:
-        """Return no taxa: every name has one taxon here."""
-        del name
-        return []
-
-    def species_ids(self, taxon: Taxon) -> Iterator[str]:
-        """Yield the ids of the species below a taxon."""
-        return (species.taxon_id for species in self.species_of(taxon))
-
-    def n_species_of(self, taxon: Taxon) -> int:
-        """Return the number of species below a taxon."""
-        return len(self.species_of(taxon))
 
     def find(self, name: str) -> Taxon | None:
         """Return the taxon of any rank with that scientific or common name, or None."""

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Sequence
+from typing import Final
 
+from data.contracts import Checklist
 from data.records import Taxon
 from data.words import nearest
 from kb.checklist.names import fold
-
-if TYPE_CHECKING:
-    from data.contracts import Checklist
 
 WIKI: Final = "wiki"
 """Its name, which no other checklist takes."""
@@ -18,7 +16,7 @@ AND_WIKI: Final = f", {WIKI}"
 """End of the recorded name of a checklist beside which taxoboxes named species."""
 
 
-class WikiChecklist:
+class WikiChecklist(Checklist):
     """A `Checklist` without a list: pages state their species, and only those already taken in are found by name.
 
     `kb.sources.mediawiki.locate` reads binomial, classification and common name of each page.
@@ -26,7 +24,6 @@ class WikiChecklist:
 
     name = WIKI
     digest = ""
-    group = ""
 
     def __init__(self, taxa: Iterable[Taxon] = ()) -> None:
         self._taxa = tuple(taxa)
@@ -40,21 +37,9 @@ class WikiChecklist:
         """Return the species with that name, if it was taken in."""
         return self._by_name.get(fold(name))
 
-    def homonyms(self, name: str) -> list[Taxon]:
-        """Return no taxon."""
-        return []
-
     def species_of(self, taxon: Taxon) -> list[Taxon]:
         """Return a species itself, else nothing."""
         return [taxon] if taxon.rank == "species" else []
-
-    def species_ids(self, taxon: Taxon) -> Iterator[str]:
-        """Yield the ids of the same."""
-        return iter([each.taxon_id for each in self.species_of(taxon)])
-
-    def n_species_of(self, taxon: Taxon) -> int:
-        """Return their number."""
-        return len(self.species_of(taxon))
 
     def suggest(self, name: str, n: int = 5) -> list[str]:
         """Return similar names."""
@@ -62,19 +47,26 @@ class WikiChecklist:
         return [names[each] for each in nearest(fold(name), names, n)]
 
 
-class WithTaxoboxes:
+class WithTaxoboxes(Checklist):
     """A checklist beside the taxoboxes of a wiki, which name the species that it lacks.
 
     Birds outside AviList stay out: it is the authority on its own group.
     """
 
-    group = ""
+    name = digest = ""
 
     def __init__(self, listed: Checklist, taxa: Iterable[Taxon] = ()) -> None:
         self.listed = listed
         self.name, self.digest = listed.name, listed.digest
-        self.homonyms, self.top_taxa = listed.homonyms, listed.top_taxa
         self._own = WikiChecklist(taxa)
+
+    def top_taxa(self) -> list[Taxon]:
+        """Return those of the checklist."""
+        return self.listed.top_taxa()
+
+    def homonyms(self, name: str) -> list[Taxon]:
+        """Return those of the checklist."""
+        return self.listed.homonyms(name)
 
     def find(self, name: str) -> Taxon | None:
         """Return the taxon of the checklist with that name, or the species that was taken in."""
@@ -83,10 +75,6 @@ class WithTaxoboxes:
     def species_of(self, taxon: Taxon) -> list[Taxon]:
         """Return the species of the checklist below a taxon, or a species itself."""
         return self.listed.species_of(taxon) or self._own.species_of(taxon)
-
-    def species_ids(self, taxon: Taxon) -> Iterator[str]:
-        """Yield the ids of the same."""
-        return iter([each.taxon_id for each in self.species_of(taxon)])
 
     def n_species_of(self, taxon: Taxon) -> int:
         """Return their number."""

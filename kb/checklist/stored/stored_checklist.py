@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from data.contracts import Checklist
 from data.errors import StoreError
 from data.files import SelfClosing, closed_on_error
 from data.records import Taxon, taxon_id
@@ -46,8 +47,8 @@ def _beginning(text: str) -> tuple[str, str]:
     return text, text + "\U0010ffff"
 
 
-class StoredChecklist:
-    """A checklist in a SQLite file; implements `Checklist`.
+class StoredChecklist(Checklist):
+    """A checklist in a SQLite file.
 
     Raises:
         StoreError: if the file is damaged, or of another version.
@@ -77,11 +78,6 @@ class StoredChecklist:
     def digest(self) -> str:
         """SHA-256 of the file that was indexed."""
         return self.meta["digest"]
-
-    @property
-    def group(self) -> str:
-        """Empty: the checklist may have any group."""
-        return ""
 
     @property
     def n_species(self) -> int:
