@@ -4,7 +4,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,16 @@ class OwnWiki:
         token = self._ask(action="query", meta="tokens")["query"]["tokens"]["csrftoken"]
         answer = self._post(token=token, action="edit", title=title, text=text)
         assert "error" not in answer, answer
+
+    def configure(self, line: str, shows: Callable[[Any], bool]) -> None:
+        """Add a line to the settings, and wait until answers to strangers show it."""
+        settings, n_new = self.state / "LocalSettings.php", 0
+        settings.write_text(f"{settings.read_text()}\n{line}\n")
+        while n_new < 30:  # workers read the changed settings after some seconds, each in its own time
+            asked = {"action": "query", "meta": "siteinfo", "format": "json"}
+            answer = httpx.get(self.api_url, params=asked, timeout=120).json()  # texts may be made anew
+            n_new = n_new + 1 if shows(answer) else 0
+            time.sleep(0.1)
 
     def _ask(self, **fields: str) -> Any:
         return self._http.get(self.api_url, params={"format": "json", "formatversion": "2", **fields}).json()

@@ -105,11 +105,12 @@ def test_a_further_build_keeps_the_wiki_as_checklist_and_unknown_names_are_refus
 
 
 def test_a_private_wiki_needs_a_bot_password(cli: CommandLine, wiki: OwnWiki, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings, password = wiki.state / "LocalSettings.php", "0123456789abcdefghijklmnopqrstuv"
+    password = "0123456789abcdefghijklmnopqrstuv"
+    environment = {"MW_CONFIG_FILE": str(wiki.state / "LocalSettings.php")}
     script = MEDIAWIKI / "maintenance/createBotPassword.php"
     command = ["php", script, "--appid=Field", "--grants=basic", "Admin", password]
-    subprocess.run(command, check=True, capture_output=True, env={**os.environ, "MW_CONFIG_FILE": str(settings)})
-    settings.write_text(f"{settings.read_text()}\n$wgGroupPermissions['*']['read'] = false;\n")
+    subprocess.run(command, check=True, capture_output=True, env=os.environ | environment)
+    wiki.configure("$wgGroupPermissions['*']['read'] = false;", lambda answer: "error" in answer)
     asked = ["build", "--list", "List of butterflies", "--checklist", "wiki", "--kb", "p.kb", "--api-url", wiki.api_url]
     done = cli.call(*asked)
     assert done.exit_code == 3 and "is a private wiki, which only its users may read" in done.stderr

@@ -2,13 +2,11 @@
 
 import json
 import sqlite3
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from tests.conftest import CommandLine
@@ -56,18 +54,11 @@ PAGES = {
 @pytest.fixture(scope="module")
 def german(mediawiki: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnWiki]:
     with running(mediawiki, tmp_path_factory.mktemp("german"), birds=BIRDS[:1]) as own:
-        settings = own.state / "LocalSettings.php"
-        settings.write_text(settings.read_text() + '\n$wgLanguageCode = "de";\n')
         with closing(sqlite3.connect(own.state / "db" / "wiki.sqlite")) as db, db:
             for code in ("en", "fr"):
                 row = (code, f"https://{code}.wikipedia.org/wiki/$1", "", "", 0, 0)
                 db.execute("INSERT OR REPLACE INTO interwiki VALUES (?, ?, ?, ?, ?, ?)", row)
-        n_german = 0  # workers read the changed settings after some seconds, each in its own time
-        while n_german < 30:
-            asked = {"action": "query", "meta": "siteinfo", "format": "json"}
-            answer = httpx.get(own.api_url, params=asked, timeout=120).json()  # its texts are made anew for German
-            n_german = n_german + 1 if answer["query"]["general"]["lang"] == "de" else 0
-            time.sleep(0.1)
+        own.configure('$wgLanguageCode = "de";', lambda answer: answer["query"]["general"]["lang"] == "de")
         for title, text in PAGES.items():
             own.edit(title, text)
         yield own
