@@ -26,11 +26,10 @@ from data.files import Closing
 from data.records import ChatReply, ChatRequest
 from kb.endpoints.answer import is_complete, reply_of
 from kb.endpoints.budget import MAX_OUTPUT_TOKENS, Budget
-from kb.endpoints.client import Client
+from kb.endpoints.client import Client, RetryPolicy, Tries
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.form import TOKENS, Body, Form, body_of, changed, least_change, most_input_tokens, rungs
 from kb.endpoints.reply_cache import ReplyCache, request_key
-from kb.endpoints.retry import Patience, RetryPolicy, Tries
 
 ROOMS: Final = (2_048, 8_192, 32_768)
 """Tokens beside those of the first try, in the order tried: models that reason first need hundreds to thousands."""
@@ -77,8 +76,7 @@ class Connection(Closing):
                 hint="Set price_in and price_out (US dollars per million tokens; 0 for your own server).",
             )
         self.endpoint, self.name, self.budget = endpoint, endpoint.name, budget or Budget()
-        self._client, self._cache, self._is_offline = Client(endpoint, key), cache, offline
-        self._patience = Patience(endpoint, retry)
+        self._client, self._cache, self._is_offline = Client(endpoint, key, retry), cache, offline
         self._form = (cache.form(endpoint.key) if cache is not None and not offline else None) or Form()
         self._taken: set[str] = set()
         """Optional parts, as sent, that the server has taken: a request with these is refused for its contents."""
@@ -87,13 +85,12 @@ class Connection(Closing):
         """Tokens that later requests begin with, beside those of a first try; below 0 if the server refuses so many."""
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         """One for each request in flight, by its key."""
-        self._slots = asyncio.Semaphore(endpoint.max_concurrent)
         self._ladder = asyncio.Lock()
 
     @property
     def n_retries(self) -> int:
         """Number of retries so far."""
-        return self._patience.n_retries
+        return self._client.n_retries
 
     @property
     def form(self) -> Form:
@@ -145,7 +142,7 @@ class Connection(Closing):
         Without a cache, equal requests are samples.
         """
         turn = asyncio.Lock() if self._cache is None else self._turns.setdefault(key, asyncio.Lock())
-        async with turn, self._slots:
+        async with turn, self._client.slots:
             cached = self._cached(key, request)  # it may have arrived in the meantime
             if cached is not None:
                 return cached
@@ -195,7 +192,7 @@ class Connection(Closing):
             cut_at = limit or 0
             if limits:
                 what = "reasons before it answers" if paid.reasons else "needs more"
-                self._patience.tell(
+                self._client.tell(
                     "cut off",
                     f"{what}: {limit} tokens were too few, so its replies get more (kb doctor suggests settings)",
                 )
@@ -219,7 +216,7 @@ class Connection(Closing):
             request = replace(request, max_tokens=MAX_OUTPUT_TOKENS)
         tries, n_faults = Tries(), 0
         while True:
-            await self._patience.turn()
+            await self._client.turn()
             form = self._form
             failure: FieldmarkError
             try:
@@ -239,7 +236,7 @@ class Connection(Closing):
                         return reply
                     if self._form != form:
                         continue  # another request has found one
-            await self._patience.after(failure, tries)
+            await self._client.after(failure, tries)
 
     async def _sent(self, request: ChatRequest, form: Form) -> ChatReply:
         """Send one request within the cost limit, read the reply, and count it."""
@@ -253,7 +250,6 @@ class Connection(Closing):
             reply = reply_of(await self._client.answer(body), request, endpoint)
             cost.append(reply.cost_usd or 0.0)
         self._taken.add(_optional_parts(body))
-        self._patience.has_answered = True
         meter = budget.meter
         meter.calls += 1
         meter.input_tokens += reply.input_tokens
@@ -263,7 +259,7 @@ class Connection(Closing):
         if n > _LEAST_TEXT and 0 < reply.input_tokens * _MOST_CHARACTERS < n:
             seen = f"counts {reply.input_tokens:,} tokens for a prompt of {n:,} characters"
             remedy = "give the server a larger context (OLLAMA_CONTEXT_LENGTH)"
-            self._patience.tell("prompt", f"{seen}, so it has most likely cut the prompt off: {remedy}")
+            self._client.tell("prompt", f"{seen}, so it has most likely cut the prompt off: {remedy}")
         return reply
 
     async def _adapted(

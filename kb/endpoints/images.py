@@ -26,10 +26,9 @@ from data.errors import (
 from data.event_loop import in_background
 from data.files import Closing, sha256_hex, write_atomic
 from kb.endpoints.budget import Budget
-from kb.endpoints.client import Client
+from kb.endpoints.client import Client, RetryPolicy, Tries
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.failures import shortened
-from kb.endpoints.retry import Patience, RetryPolicy, Tries
 
 TOKENS_PER_DRAWING: Final = 6_240  # of gpt-image-1 at quality "high", 1024 x 1536; the least reserved for a cost limit
 MAX_BYTES: Final = 50 * 2**20
@@ -135,16 +134,14 @@ class ImageConnection(Closing):
                 f"The price of {self.name} is unknown, so a cost limit cannot be enforced.",
                 hint="Set price_per_request (US dollars per drawing) of [llm.image], or price_in and price_out.",
             )
-        self._client, self._cache, self._is_offline = Client(endpoint, key), cache, offline
-        self._patience = Patience(endpoint, retry)
-        self._slots = asyncio.Semaphore(endpoint.max_concurrent)
+        self._client, self._cache, self._is_offline = Client(endpoint, key, retry), cache, offline
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._most = _MOST_AT_ONCE
 
     @property
     def n_retries(self) -> int:
         """Number of retries so far."""
-        return self._patience.n_retries
+        return self._client.n_retries
 
     async def draw(self, prompt: str, n: int) -> Drawings:
         """Return `n` drawings of a prompt, or fewer with the problem if not all could be drawn.
@@ -188,16 +185,16 @@ class ImageConnection(Closing):
         if self._is_offline:
             raise NotCached(f"No cached drawing of {self.name}.", hint="Run once without --offline.")
         tries, n_asked = Tries(), min(n, self._most)
-        async with self._slots:
+        async with self._client.slots:
             while True:
-                await self._patience.turn()
+                await self._client.turn()
                 try:
                     found = await self._sent(prompt, n_asked)
                 except SourceError as error:
                     if n_asked > 1 and isinstance(error, BadRequest) and error.may_adapt:
                         n_asked = 1
                     else:
-                        await self._patience.after(error, tries)
+                        await self._client.after(error, tries)
                 else:
                     self._most = 1 if n_asked < min(n, self._most) else self._most
                     return found
@@ -213,7 +210,6 @@ class ImageConnection(Closing):
         problem: SourceError | None = None
         async with self.budget.reserve(most_usd or 0.0) as paid:
             answer = await self._client.answer(body)
-            self._patience.has_answered = True
             items, (n_in, n_out) = _items_of(answer, endpoint.address), _usage_of(answer)
             cost = endpoint.drawing_usd(
                 len(items), most_in if n_in is None else n_in, len(items) * most_out if n_out is None else n_out

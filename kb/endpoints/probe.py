@@ -16,10 +16,10 @@ from data.event_loop import wait_for
 from data.records import ChatMessage, ChatReply, ChatRequest
 from kb.endpoints.answer import THINKING_HINT
 from kb.endpoints.chat import Connection
+from kb.endpoints.client import RetryPolicy
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.failures import shortened
 from kb.endpoints.images import DrawingCache, ImageConnection
-from kb.endpoints.retry import RetryPolicy
 
 Kind = Literal["text", "vision", "search", "image"]
 Ability = Literal["answers", "answers at once", "JSON schema", "logprobs", "vision", "citations", "size", "price"]

@@ -16,7 +16,7 @@ from data.errors import BadInput, MalformedAnswer, NoEvidence, TooManyUnscored
 from data.records import Context, Job, JobImage, Judgement, QueryPart, QuestionAnswer, RankedImage
 from data.words import plural
 from rerank.decompose.questions import QueryPlan, QuestionWriter, plan_query
-from rerank.judges.judgements import NO_EVIDENCE, answer_of
+from rerank.judges.answers import NO_EVIDENCE, answer_of
 from rerank.queries import check_decompose, reading_reference
 from rerank.reranker import FAILURES, UNREADABLE_SCORE, Tally, begin, ranked_by_score, share_of, total_cost
 from rerank.scheduling import all_of, current_step

@@ -17,7 +17,7 @@ from data.contracts import SeenImage, SpeciesScorer, TextImageEncoder
 from data.files import file_state
 from data.images.decode import ENCODER_SIDE, read_image
 from data.records import Judgement, Question, QuestionAnswer
-from rerank.judges.judgements import NO_EVIDENCE
+from rerank.judges.answers import NO_EVIDENCE
 from rerank.queries import is_visible
 
 # Spreads differences of cosines, which are a few tenths, over most of 0 to 1; CLIP learned 100 for its own.

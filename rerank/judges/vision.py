@@ -21,8 +21,17 @@ from data.errors import CutOff, Refused
 from data.images.views import jpeg_of
 from data.records import ChatMessage, ChatReply, ChatRequest, Judgement, Question, QuestionAnswer
 from rerank.judges import answers
-from rerank.judges.answers import ANSWER_TOKENS, FIRST_WORDS, TOP_LOGPROBS, YesNo
-from rerank.judges.judgements import answer_of, majority, refused, stated, unclear
+from rerank.judges.answers import (
+    ANSWER_TOKENS,
+    FIRST_WORDS,
+    TOP_LOGPROBS,
+    YesNo,
+    answer_of,
+    majority,
+    refused,
+    stated,
+    unclear,
+)
 from rerank.prompting import Prompts, fenced_context, object_schema
 from rerank.queries import PHOTO_LABEL, REFERENCE_LABEL
 from rerank.reranker import total_cost

@@ -15,8 +15,8 @@ from kb import http as of_wikis
 from kb.checklist.avilist import load_checklist
 from kb.distill.model import ModelDistiller
 from kb.endpoints.chat import Connection
+from kb.endpoints.client import RetryPolicy
 from kb.endpoints.endpoint import Endpoint
-from kb.endpoints.retry import RetryPolicy
 from kb.sources.mediawiki.wiki_source import WikipediaSource
 from recognize.reader.reader import Reader
 from tests.faults.bench import write_pages

@@ -26,8 +26,8 @@ from data.errors import (
 from data.event_loop import wait_for
 from data.records import ChatMessage, ChatReply, ChatRequest
 from kb.endpoints.chat import Connection
+from kb.endpoints.client import RetryPolicy
 from kb.endpoints.endpoint import Endpoint
-from kb.endpoints.retry import RetryPolicy
 from tests.servers.openai_server import Answer, Call, Cut, OpenAIServer, Raw, Reaction, Status, Trickle
 
 KEY = "sk-test-0123456789"
@@ -99,6 +99,18 @@ def test_a_reply_has_text_tokens_cost_and_logprobs() -> None:
     assert reply.logprobs is not None
     assert [(token.token, token.logprob) for token in reply.logprobs] == [("Yes", math.log(0.9))]
     assert reply.logprobs[0].top == (("Yes", math.log(0.9)), ("No", math.log(0.1)))
+
+
+def test_a_byte_order_mark_and_signs_of_life_before_an_answer_are_passed_over() -> None:
+    choice = {"index": 0, "message": {"content": "red"}, "finish_reason": "stop"}
+    answer = json.dumps({"choices": [choice]}).encode()
+    for body in (
+        b"\xef\xbb\xbf" + answer,
+        b"\n \n" + answer,
+        b": working\n\ndata: " + answer + b"\n\ndata: [DONE]\n\n",
+    ):
+        with OpenAIServer(Raw(body=body, media_type="application/json")) as server:
+            assert ask(server).text == "red"
 
 
 def test_cost_is_none_without_prices_and_maximal_without_usage() -> None:

@@ -13,10 +13,10 @@ from data.errors import BadRequest, KeyRejected, RateLimited, ServerFault
 from data.event_loop import wait_for
 from data.records import ChatMessage, ChatReply, ChatRequest
 from kb.endpoints.chat import Connection
+from kb.endpoints.client import RetryPolicy
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.form import Form, least_change, rungs
 from kb.endpoints.reply_cache import ReplyCache
-from kb.endpoints.retry import RetryPolicy
 from tests.servers.openai_server import Call, OpenAIServer, Reaction, Status
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer", "minimum": 0}}, "additionalProperties": False}

@@ -19,9 +19,9 @@ from PIL import Image
 from data.errors import CostStop, MalformedAnswer, NotCached, Refused, SourceError, UsageError
 from data.event_loop import wait_for
 from kb.endpoints.budget import Budget
+from kb.endpoints.client import RetryPolicy
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.images import DrawingCache, Drawings, ImageConnection
-from kb.endpoints.retry import RetryPolicy
 from tests.servers.openai_server import Call, OpenAIServer, Raw, Reaction, Status
 
 QUICK = RetryPolicy(tries=3, tries_if_malformed=2, first_wait_s=0.01)

@@ -4,8 +4,7 @@ from typing import Any
 import pytest
 
 from data.records import ChatReply, Judgement, TokenLogprobs
-from rerank.judges.answers import answer_span, numbered_spans, probability_of_yes, token_at, word_of
-from rerank.judges.judgements import majority, stated
+from rerank.judges.answers import answer_span, majority, numbered_spans, probability_of_yes, stated, token_at, word_of
 
 
 def token(text: Any, **masses: Any) -> TokenLogprobs:
