@@ -1,4 +1,5 @@
 import shutil
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -7,10 +8,14 @@ from PIL import Image, ImageDraw
 import kb
 import recognize
 from data.contracts import Encoders
-from data.errors import BadInput, SpaceMismatch
+from data.errors import BadInput, SpaceMismatch, StoreError
 from data.records import Taxon
 from kb import OwnPhoto, OwnText
 from kb.checklist.selection import own_taxon
+from kb.checklist.wiki_checklist import WikiChecklist
+from kb.curate.add import is_foreign, near_names, with_relatives
+from kb.sources.web_pages import PageClient, WebSource
+from kb.store.layout import Layout
 from tests.edited_pages import EditedPages, second_state
 from tests.pages import made_up_taxa
 from tests.toy.encoders import toy_encoders
@@ -226,3 +231,81 @@ def test_a_removal_killed_in_chroma_leaves_all_as_it_was(
     assert (removed.names, removed.files) == (("Avis 003",), 3)
     assert sum(not file.exists() for file in held) == 3  # an article and two photos
     assert kb.verify(path).ok
+
+
+def lose_photo(path: Path) -> None:
+    with kb.open(path) as store:
+        photo = store.species(["avis-000"])[0].anchors[0]
+    assert photo.sha256 is not None
+    Layout(path).anchors.path_of(photo.sha256).unlink()
+
+
+def shown(path: Path) -> list[str]:
+    with kb.open(path) as store:
+        return [anchor.anchor_id for anchor in store.species(["avis-000"])[0].anchors]
+
+
+def test_an_addition_to_a_species_with_a_lost_photo_waits_for_the_next_build(
+    path: Path, encoders: Encoders, tmp_path: Path
+) -> None:
+    taxa, page = made_up_taxa(7), tmp_path / "page.txt"
+    one, other = OwnPhoto(path=butterfly(tmp_path / "1.png")), OwnPhoto(path=butterfly(tmp_path / "2.png", lean=1))
+    text = OwnText(text="The wings are violet with a golden bar.", title="my notes")
+    page.write_text("Avis 000 is a bird. The tail of Avis 000 is violet with a golden bar.")
+    lose_photo(path)
+    before, digest = shown(path), kb.verify(path).digest
+    with pytest.raises(StoreError, match="is shown without the addition: ") as raised:
+        kb.add(path, taxa[0], encoders, texts=[text], photos=[one])
+    assert raised.value.hint == (
+        "The addition is kept. kb build fetches the lost photo again and then shows the addition."
+    )
+    assert shown(path) == before and kb.verify(path).digest == digest
+    with closing(WebSource(PageClient())) as source, pytest.raises(StoreError, match="is shown without the addition"):
+        kb.add_pages(path, taxa[0], [str(page)], source, encoders)
+    assert kb.build(path, taxa, EditedPages(), encoders).failures == ()
+    assert len(shown(path)) == len(before) + 1 and kb.verify(path).ok
+    lose_photo(path)  # the user's own, which comes first
+    with pytest.raises(StoreError) as raised:
+        kb.add(path, taxa[0], encoders, photos=[other])
+    assert "Your own photo is lost: add it again" in (raised.value.hint or "")
+    kb.add(path, taxa[0], encoders, photos=[one])
+    assert len(shown(path)) == len(before) + 2 and kb.verify(path).ok
+    with kb.open(path) as store:
+        summary = store.species(["avis-000"])[0].summary
+    assert summary is not None and "wings are violet" in summary.text and "tail" in summary.text
+
+
+def species(name: str, **lineage: str) -> Taxon:
+    return own_taxon(name, lineage=lineage)
+
+
+def test_a_species_takes_the_higher_taxa_that_its_genus_shares() -> None:
+    held = [species("Prunella vulgaris", family="Lamiaceae"), species("Prunella modularis", family="Prunellidae")]
+    assert with_relatives(species("Prunella nova"), held).lineage == {"genus": "Prunella"}
+    assert with_relatives(species("Prunella nova"), held[1:]).lineage["family"] == "Prunellidae"
+    assert with_relatives(species("Aglais io"), held).lineage == {"genus": "Aglais"}
+    plant = species("Prunella nova", family="Lamiaceae")
+    assert with_relatives(plant, held[1:]) == plant
+
+
+def test_names_that_differ_by_a_letter_are_near() -> None:
+    held = species("Vanessa atalanta")
+    near = ("Vanesa atalanta", "Vanessa atalamta", "Vanessa taalanta", "Vanessas atalanta")
+    for name in (*near, "Vanessa atalanta", "Vanessa cardui", "Vanssa atalamta"):
+        assert near_names(species(name), [held], WikiChecklist()) == (["Vanessa atalanta"] if name in near else []), (
+            name
+        )
+
+
+def test_other_languages_and_letters_are_foreign() -> None:
+    texts = (
+        "Der Falter hat orange Flügel mit schwarzer Spitze. Die Raupe ist schwarz und lebt auf Disteln.",
+        "Les ailes sont orange avec une pointe noire. La chenille est noire.",
+        "De vleugels zijn oranje met een zwarte punt en een witte rand.",
+        "Vingarna är orange och spetsen är svart med en vit fläck.",
+        "Крылья оранжевые с черным концом.",
+        "翅は橙色で先端は黒い。",
+    )
+    assert [text for text in texts if not is_foreign(text)] == []
+    for text in ("Wings orange, tip black.", "Common in El Salvador.", "", "12 mm"):
+        assert not is_foreign(text)
