@@ -21,7 +21,8 @@ import kb
 import recognize
 from cli.common.settings import resolve
 from kb.distill.prompts import DistilPrompts
-from kb.lookup.context import ContextSources, Explainer, gather
+from kb.lookup.context import gather
+from kb.lookup.context_settings import ContextSources, Explainer
 from kb.lookup.findings import Findings, unexplained
 from kb.lookup.passages import compose
 from kb.lookup.wiki_terms import WikiTerms

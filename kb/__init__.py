@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from kb.curate.credits import collect_credits as collect_credits
     from kb.curate.lint import lint as lint
     from kb.curate.remove import remove as remove
-    from kb.lookup.context import ContextSources as ContextSources
     from kb.lookup.context import context as context
+    from kb.lookup.context_settings import ContextSources as ContextSources
     from kb.lookup.search import search as search
     from kb.pipeline.builder import build as build
     from kb.pipeline.updater import update as update
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     open = open_knowledge_base
 
 _MODULES: Final = {
-    "ContextSources": "kb.lookup.context",
+    "ContextSources": "kb.lookup.context_settings",
     "KnowledgeBase": "kb.store.knowledge_base",
     "OwnPhoto": "kb.curate.add",
     "OwnText": "kb.curate.add",

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from kb.checklist.reconcile import Reconciled
     from kb.endpoints.budget import Budget
     from kb.endpoints.chat import Connection
-    from kb.lookup.context import ContextSources, Explainer
-    from kb.lookup.context_settings import ContextSettings
+    from kb.lookup.context_settings import ContextSettings, ContextSources, Explainer
     from kb.sources.web_pages import WebSource
     from kb.store.knowledge_base import KnowledgeBase
     from recognize import Recognizer
@@ -170,7 +169,7 @@ def open_context_sources(
     if `[llm.text]` is set and answers; True requires it.
     """
     from cli.common.language_models import connect_model
-    from kb.lookup.context import ContextSources
+    from kb.lookup.context_settings import ContextSources
 
     with ExitStack() as stack:
 
@@ -257,7 +256,8 @@ def match_labels(store: KnowledgeBase, labels: Sequence[str]) -> Reconciled:
 
 def context_look_up(store: KnowledgeBase, sources: ContextSources | None = None) -> Callable[[str], Context]:
     """Return a thread-safe function from a query to its context, by default from the knowledge base alone."""
-    from kb.lookup.context import ContextSources, context
+    from kb.lookup.context import context
+    from kb.lookup.context_settings import ContextSources
 
     encoder, sources = load_encoders(store.info.profile).sentence, sources or ContextSources()
     return lambda query: context(store, query, encoder, sources)

@@ -19,7 +19,7 @@ from data.words import plural
 if TYPE_CHECKING:
     from data.records import Context
     from kb.endpoints.budget import Meter
-    from kb.lookup.context import ContextSources
+    from kb.lookup.context_settings import ContextSources
     from kb.lookup.query_file import FileQuery
 
 
@@ -110,13 +110,12 @@ def context(
                     written.add(answer.query)
                 yield query, answer
 
-        rows = noted()
         try:
             if form == "json":
-                found = [_row(query, to_json(answer)) for query, answer in rows]
+                found = [_row(query, to_json(answer)) for query, answer in noted()]
                 output.write(output.as_json(found[0] if file is None else found))
             else:
-                for i, (query, answer) in enumerate(rows):
+                for i, (query, answer) in enumerate(noted()):
                     if form == "jsonl":
                         output.write(json.dumps(_row(query, to_json(answer)), ensure_ascii=False))
                     else:

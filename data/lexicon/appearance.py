@@ -308,8 +308,7 @@ def owners_of_words(words: Sequence[str], looks: Appearance, *, before: str = OW
             else:
                 owner = named
             since = place + 1
-            if looks.group != BIRDS:  # read as measured
-                _take_looks_before(owners, words, place, named, looks)
+            _take_looks_before(owners, words, place, named, looks)
         owners[place] = owner
     return owners
 

@@ -85,8 +85,7 @@ def _marks_of_sentences(text: str, group: str) -> list[list[Mark | None]]:
     owner = OWN
     for words in sentences_of_words(text, group):
         owners = owners_of_words(words, looks, before=owner)
-        # Birds' marks were measured sentence by sentence.
-        owner = owners[-1] if owners and group != BIRDS else OWN
+        owner = owners[-1] if owners else OWN
         found.append(_marks_of_words(words, owners, looks))
     return found
 

@@ -92,7 +92,7 @@ def sexes_ages(text: str, group: str = BIRDS) -> set[SexAge]:
     """Return the sexes and stages of life in a text, including the ones compared with."""
     owners = column("sexes", "claim", group=group)
     named = {owners[word] for word in words_of(text) if word in owners}
-    return named | {"juvenile"} if group == BIRDS and _FIRST_YEAR.search(text) else named
+    return named | {"juvenile"} if _FIRST_YEAR.search(text) else named
 
 
 def colours_by_sex_age(text: str, group: str = BIRDS) -> dict[str, set[SexAge]]:
@@ -280,8 +280,6 @@ def _statement(
 
 def _under_heading(passage: str, heading: str, hider: NameHider) -> str:
     """Return a passage after the stage or side that its heading names: below "Larva", "it" is the larva."""
-    if hider.group == BIRDS:  # read as measured
-        return passage
     known = appearance(hider.group).kept_apart
     sides = {known[word] for word in words_of(heading) if word in known}
     named = title_subject(heading, hider.group) or (sides.pop() if len(sides) == 1 else None)

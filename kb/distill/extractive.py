@@ -48,13 +48,11 @@ _ON_RACES = re.compile(
     r"captiv|domestic|fossil|evolution|cultivat|horticult",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-_RANGE = re.compile(rf"{_NUMBER.pattern}(?: ?(?:–|-|to|and|×|x) ?{_NUMBER.pattern})?")  # one number outside birds
+_NUMBERS = re.compile(r"\d+(?:[.,]\d+)*(?: ?(?:–|-|to|and|×|x) ?\d+(?:[.,]\d+)*)?")  # a number or a range
 _NAMES_ALONE = re.compile(r"[^.,;:]{3,60}, [A-Z][a-z]+ [a-z-]{3,}\.?")  # "Yellowish Flycatcher, Empidonax flavescens"
 WORTH_BEFORE_TARGET, WORTH_AFTER_TARGET = 0.02, 0.09
 # Smallest visual score by kind of section.
 _MARGINS = {SectionKind.LOOKS: 0.0, SectionKind.LEAD: 0.0, SectionKind.NEUTRAL: 0.0, SectionKind.OTHER: 0.3}
-GROUPS_VERSION = 2  # of words and rules for other groups than birds
 Scope = Literal["description", "article", "facts"]
 
 
@@ -87,13 +85,13 @@ class ExtractiveDistiller:
         average) and refines it to visual attributes (76). Differs: extractive, in one pass, with cited places.
     """
 
-    name = "extractive/2"
-    """Name and version; part of the fingerprint of every summary of birds."""
+    name = "extractive/3"
+    """Name and version; part of the fingerprint of every summary."""
 
     def name_for(self, taxon: Taxon) -> str:
         """Return the name and version with the group of a taxon's words: part of the fingerprint of its summary."""
         group = group_of_taxon(taxon.lineage, taxon.scientific_name)
-        return self.name if group == BIRDS else f"{self.name} {group}/{GROUPS_VERSION}"
+        return self.name if group == BIRDS else f"{self.name} {group}"
 
     def distil(self, article: Article, taxon: Taxon) -> Summary | None:
         """Return the description of a taxon in an article, or None without one.
@@ -123,24 +121,24 @@ def candidates(article: Article, taxon: Taxon) -> tuple[list[Candidate], Scope]:
 def visual_part(sentence: str, kind: SectionKind, hider: NameHider) -> str | None:
     """Return the visual part of a sentence in a section of that kind, without the species' name, or None."""
     group = hider.group
-    if len(sentence) > MAX_SENTENCE_CHARACTERS or _NAMES_ALONE.fullmatch(sentence) or opens_off_topic(sentence, group):
+    if len(sentence) > MAX_SENTENCE_CHARACTERS or _NAMES_ALONE.fullmatch(sentence) or opens_off_topic(sentence):
         return None
-    if group != BIRDS and hider.names_another(sentence):
+    if hider.names_another(sentence):
         return None
     text = hider.hide(trim_clauses(drop_brackets(sentence, group), group))
-    n_numbers = len((_NUMBER if group == BIRDS else _RANGE).findall(text))
+    n_numbers = len(_NUMBERS.findall(text))
     if len(text.split()) < 3 or not text[:1].isalnum() or n_numbers > MAX_NUMBERS:
         return None
-    if group != BIRDS and opens_off_topic(text, group):  # "The edible crab is boiled": "it is boiled"
+    if opens_off_topic(text):  # "The edible crab is boiled": "it is boiled"
         return None
     score = visual_score(text, in_section_on_looks=kind is SectionKind.LOOKS, group=group)
     return text if kind in _MARGINS and score > _MARGINS[kind] else None
 
 
-def _sentences(article: Article, wanted: set[SectionKind], group: str) -> Iterator[tuple[SectionKind, str, bool, Span]]:
+def _sentences(article: Article, wanted: set[SectionKind]) -> Iterator[tuple[SectionKind, str, bool, Span]]:
     """Yield (kind and title of the section, whether a paragraph begins, span) for each sentence, in order."""
     sections = article.sections or (Section(title="", level=1, start=0, end=len(article.text)),)
-    kinds = section_kinds(article, group) or [SectionKind.LEAD]
+    kinds = section_kinds(article) or [SectionKind.LEAD]
     for section, kind in zip(sections, kinds, strict=True):
         if kind not in wanted:
             continue
@@ -157,10 +155,10 @@ def _visual_sentences(article: Article, hider: NameHider) -> Iterator[tuple[Sect
     subject: Subject = ""
     antecedent: tuple[int, Span] | None = None
     sides = SideReader(group)
-    for position, (kind, title, is_new_paragraph, span) in enumerate(_sentences(article, set(_MARGINS), group)):
+    for position, (kind, title, is_new_paragraph, span) in enumerate(_sentences(article, set(_MARGINS))):
         sentence = article.text[span.start : span.end]
         stated = stated_subject(sentence, group)
-        headed = title_subject(title, group) if group != BIRDS else None
+        headed = title_subject(title, group)
         if headed in ("larva", "pupa") and stated == "juvenile":
             stated = headed
         if stated is not None:
@@ -169,7 +167,7 @@ def _visual_sentences(article: Article, hider: NameHider) -> Iterator[tuple[Sect
             subject, antecedent = headed or "", None
         side = sides.read(sentence, title, is_new_paragraph=is_new_paragraph)
         text = visual_part(sentence, kind, hider)
-        if text is None or text in seen or refers_elsewhere(sentence, group):
+        if text is None or text in seen or refers_elsewhere(sentence):
             continue
         if subject != "race" and _ON_RACES.search(title):
             continue  # does not say which birds
@@ -192,8 +190,8 @@ def _visual_sentences(article: Article, hider: NameHider) -> Iterator[tuple[Sect
 
 def _facts(article: Article, hider: NameHider) -> Iterator[Candidate]:
     """Yield the sentences of bare facts, except purely off-topic ones."""
-    looks = set(section_kinds(article, hider.group)) & {SectionKind.LOOKS}
-    for position, (_, _, _, span) in enumerate(_sentences(article, looks or set(_MARGINS), hider.group)):
+    looks = set(section_kinds(article)) & {SectionKind.LOOKS}
+    for position, (_, _, _, span) in enumerate(_sentences(article, looks or set(_MARGINS))):
         sentence = article.text[span.start : span.end]
         if has_looks(sentence, hider.group) or not has_other_topics(sentence, hider.group):
             yield Candidate(position=position, span=span, text=hider.hide(sentence))
@@ -238,9 +236,8 @@ def _choose(sentences: list[Candidate], group: str = BIRDS) -> list[Candidate]:
         words += added
 
     def place(sentence: Candidate) -> tuple[int, int]:
-        # Adults stand for the species; birds' summaries keep the order in which they were measured.
-        is_general = group != BIRDS and sentence.subject == "adult"
-        return READING_ORDER.index("" if is_general else sentence.subject), sentence.position
+        # Adults stand for the species.
+        return READING_ORDER.index("" if sentence.subject == "adult" else sentence.subject), sentence.position
 
     return sorted(taken.values(), key=place)
 
@@ -269,16 +266,15 @@ def _marks(sentence: Candidate, group: str) -> set[tuple[str, ...]]:
         if name in ("part", "colour"):
             marks.add((name, subject, word))
         elif name == "size":
-            kind = "metric" if word in ("cm", "mm", "in", "inches") else "size"
             # "Tiny seeds" do not stand for the height of the plant.
-            marks.add(("size", kind) if group == BIRDS else ("size", subject, word))
+            marks.add(("size", subject, word))
         elif name == "compare":
             marks.add(("compare", subject))
     if subject in ("male", "female", "juvenile", "larva", "pupa"):
         marks.add(("subject", subject))
     if subject in ("larva", "pupa") and not any(mark[0] == "pair" for mark in marks):
         marks |= {("pair", subject, subject, mark[2]) for mark in marks if mark[0] == "colour"}  # of all of it
-    if states_size(sentence.text, group):
+    if states_size(sentence.text):
         marks.add(("size", subject, "length"))
     return marks
 

@@ -13,7 +13,7 @@ from data.lexicon.words import BIRDS, column, group_of_taxon
 from data.prompts import one_line
 from data.records import Article, ChatMessage, ChatReply, ChatRequest, Summary, Taxon
 from kb.distill.claims import SCHEMA, CheckedReply, Rules, check_reply
-from kb.distill.extractive import GROUPS_VERSION, ExtractiveDistiller
+from kb.distill.extractive import ExtractiveDistiller
 from kb.distill.prompts import DistilPrompts, NumberedSentence, fenced, numbered_article, numbered_summary
 from kb.distill.sentences import SectionKind
 from kb.distill.subjects import NameHider
@@ -77,7 +77,7 @@ class ModelDistiller:
         """Return the name with the prompts for a taxon's group: part of the fingerprint of its summary."""
         group = group_of_taxon(taxon.lineage, taxon.scientific_name)
         name = f"{self.mode}/1 {self._chat.name} prompts {self._digest(group)}"
-        return name if group == BIRDS else f"{name} {group}/{GROUPS_VERSION}"
+        return name if group == BIRDS else f"{name} {group}"
 
     def _digest(self, group: str) -> str:
         steps = (self._prompts.name_for(step, group) for step in PASSES[self.mode])
@@ -96,7 +96,7 @@ class ModelDistiller:
         summary: Summary | None = None
         for step in PASSES[self.mode]:
             draft = summary
-            sentences = numbered_article(article, hider.group) if draft is None else numbered_summary(draft)
+            sentences = numbered_article(article) if draft is None else numbered_summary(draft)
             if not sentences:
                 return Distilled(summary=None)
             messages = self._messages(step, sentences, taxon, title=article.source.title if draft is None else "")
@@ -107,7 +107,7 @@ class ModelDistiller:
             summary = Summary(
                 statements=found.statements,
                 stage="refined" if rules.is_refined else "summary",
-                scope=_scope(article, found, hider.group),
+                scope=_scope(article, found),
                 distiller=f"{self.mode}/1 {self._chat.name}{NAMES_KEPT if self._keep_names else ''}",
                 prompt_hash=self._digest(hider.group),
             )
@@ -135,7 +135,7 @@ class ModelDistiller:
     def first_request(self, article: Article, taxon: Taxon) -> ChatRequest:
         """Return the first request about an article."""
         step = PASSES[self.mode][0]
-        sentences = numbered_article(article, group_of_taxon(taxon.lineage, taxon.scientific_name))
+        sentences = numbered_article(article)
         return _request(self._messages(step, sentences, taxon, title=article.source.title))
 
     def _messages(
@@ -223,9 +223,9 @@ def _describes_looks(article: Article, taxon: Taxon) -> bool:
     return summary is not None and summary.scope == "description"
 
 
-def _scope(article: Article, found: CheckedReply, group: str) -> Literal["description", "article", "facts"]:
+def _scope(article: Article, found: CheckedReply) -> Literal["description", "article", "facts"]:
     if article.source.url is None and article.source.revision is None:
         return "facts"
     spans = {span for statement in found.statements for span in statement.evidence}
-    kinds = {sentence.kind for sentence in numbered_article(article, group) if sentence.spans[0] in spans}
+    kinds = {sentence.kind for sentence in numbered_article(article) if sentence.spans[0] in spans}
     return "description" if SectionKind.LOOKS in kinds else "article"

@@ -74,13 +74,13 @@ class NumberedSentence:
     heading: str = ""
 
 
-def numbered_article(article: Article, group: str = BIRDS) -> list[NumberedSentence]:
+def numbered_article(article: Article) -> list[NumberedSentence]:
     """Return the sentences of an article, numbered from 1, without galleries, references and sounds.
 
     An article of more than `MAX_CHARACTERS` loses whole sections: those on other topics first, those on looks last.
     """
     sections = [(section.start, section.end, section.title) for section in article.sections]
-    kinds = section_kinds(article, group)
+    kinds = section_kinds(article)
     if not sections:
         sections, kinds = [(0, len(article.text), "")], [SectionKind.LEAD]
     wanted = [place for place, kind in enumerate(kinds) if kind is not SectionKind.NEVER]

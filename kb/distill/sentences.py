@@ -12,7 +12,7 @@ from itertools import accumulate
 
 from data.contracts import TextEncoder
 from data.files import sha256_hex
-from data.lexicon.words import BIRDS, groups
+from data.lexicon.words import groups
 from data.records import Article, Chunk, Section, Span, Summary
 
 # Abbreviations: a full stop after them never ends a sentence.
@@ -114,7 +114,9 @@ class SectionKind(Enum):
 
 _LOOKS = re.compile(
     r"descri|appearance|characteri|identif|plumage|morpholog|field ?mark|physical|anatom|\bfeatures|colou?ration|"
-    r"\bsize\b|dimorphism|external|\blooks?\b|pelage|\bmorphs?\b|differences|similar species|lookalike",
+    r"\bsize\b|dimorphism|external|\blooks?\b|pelage|\bmorphs?\b|differences|similar species|lookalike|"
+    r"^imago$|\badults?$|^(?:upper|under)sides?$|^habit$|macroscopic|fruit(?:ing)? ?bod|(?:basidio|asco|sporo)carps?|"
+    r"^shell$",
     re.IGNORECASE,
 )
 _NEVER = re.compile(
@@ -126,31 +128,21 @@ _OTHER = re.compile(
     r"distribut|\brange\b|habitat|breed|nest|reproduc|behavi|ecolog|food|feed|forag|diet|taxonom|systemat|classif|"
     r"etymolog|nam(?:es?|ing)\b|status|conserv|threat|relation|culture|human|histor|phylogen|evolution|fossil|parasit|predat|"
     r"moult|molt|migrat|movement|population|avicult|captiv|vagran|mortality|physiolog|life ?cycle|biology|"
-    r"habits|hybrid|uses?$",
+    r"habits|hybrid|uses?$|"
+    r"host|food ?plant|flight|cultivation|toxic|poison|edib|microscop|spores?\b|chemi|pollinat|pest|econom|"
+    r"life history|jumping|respir|digest|circulat|nervous|genetic|genom|echolocation|communic|venom|medic|horticult",
     re.IGNORECASE,
 )
 
-# Headings of other groups than birds.
-_LOOKS_ELSEWHERE = re.compile(
-    r"^imago$|\badults?$|^(?:upper|under)sides?$|^habit$|macroscopic|fruit(?:ing)? ?bod|(?:basidio|asco|sporo)carps?|"
-    r"^shell$",
-    re.IGNORECASE,
-)
-_PARTS_ELSEWHERE = re.compile(  # also on food, flowering and growth
+_PARTS = re.compile(  # also on food, flowering and growth
     r"^(?:early stages?|larvae?|caterpillars?|pupae?|chrysali(?:s|des)|nymphs?|tadpoles?|instars?|juveniles?|"
     r"(?:fe)?males?|flowers?|inflorescences?|fruits?|seeds?|leaves|leaf|foliage|stems?|bark|cap|gills?|stipe|thallus|skin|shell)"
     r"(?: and [a-z]+)?$",
     re.IGNORECASE,
 )
-_OTHER_ELSEWHERE = re.compile(
-    r"host|food ?plant|flight|cultivation|toxic|poison|edib|microscop|spores?\b|chemi|pollinat|pest|econom|"
-    r"life history|physiolog|jumping|respir|digest|circulat|nervous|genetic|genom|echolocation|communic|venom|"
-    r"medic|horticult",
-    re.IGNORECASE,
-)
 
 
-def section_kinds(article: Article, group: str = BIRDS) -> list[SectionKind]:
+def section_kinds(article: Article) -> list[SectionKind]:
     """Return the kind of every section of an article, in order: its own heading decides, then the headings above it."""
     kinds: list[SectionKind] = []
     above: list[tuple[int, SectionKind]] = []
@@ -158,28 +150,23 @@ def section_kinds(article: Article, group: str = BIRDS) -> list[SectionKind]:
         while above and above[-1][0] >= section.level:
             above.pop()
         parent = above[-1][1] if above else SectionKind.NEUTRAL
-        kind = _kind(section, parent, group)
+        kind = _kind(section, parent)
         above.append((section.level, kind if kind is not SectionKind.LEAD else SectionKind.NEUTRAL))
         kinds.append(kind)
     return kinds
 
 
-def _kind(section: Section, parent: SectionKind, group: str) -> SectionKind:
+def _kind(section: Section, parent: SectionKind) -> SectionKind:
     if section.level == 1 and not section.title:
         return SectionKind.LEAD
     if parent is SectionKind.NEVER or _NEVER.search(section.title):
         return SectionKind.NEVER
-    if group != BIRDS:  # read as measured
-        if _OTHER_ELSEWHERE.search(section.title) and not _LOOKS.search(section.title):
-            return SectionKind.OTHER
-        if _LOOKS_ELSEWHERE.search(section.title):
-            return SectionKind.LOOKS
-        if _PARTS_ELSEWHERE.search(section.title):
-            return SectionKind.LOOKS if parent is SectionKind.LOOKS else SectionKind.NEUTRAL
     if _LOOKS.search(section.title):
         return SectionKind.LOOKS
     if _OTHER.search(section.title):
         return SectionKind.OTHER
+    if _PARTS.search(section.title) and parent is not SectionKind.LOOKS:
+        return SectionKind.NEUTRAL
     return parent
 
 

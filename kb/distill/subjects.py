@@ -51,10 +51,9 @@ def _patterns(group: str) -> tuple[tuple[Subject, re.Pattern[str]], ...]:
 
     stages = "|".join(word for word, named in owners.items() if named in ("larva", "pupa"))
     is_no_larva = rf"(?! (?:{stages})\b)" if stages else ""  # "young larvae" are larvae
-    first = ["first[- ](?:year|winter)"] if group == BIRDS else []
     return (
         ("race", _RACE),
-        ("juvenile", words_for("juvenile", *first, ahead=is_no_larva)),
+        ("juvenile", words_for("juvenile", "first[- ](?:year|winter)", ahead=is_no_larva)),
         ("season", _SEASON),
         *((subject, words_for(subject)) for subject in _SUBJECTS),
         ("", words_for(_WHOLE)),
@@ -68,12 +67,12 @@ _CONTINUES = re.compile(
     r"^(?:They|It|Their|Its|He|She|His|Her|The|These|This|An?|There|Some|Most|Otherwise|Below|Above)\b"
 )
 _REFERS_ELSEWHERE = re.compile(
-    r"^(?:The (?:latter|former|two|three|others?|difference|(?:\w+ )?(?:name|epithet)s?)|"
+    r"^(?:The (?:\w+-)?(?:largest|smallest|longest) (?:is|are)|"
+    r"The (?:latter|former|two|three|others?|difference|(?:\w+ )?(?:name|epithet)s?)|"
     r"These (?:two|three|features|differences|are|birds)|Such|Those|Other|Another|Compared|Similar species|"
     r"This (?:is because|difference|means|feature|behaviour|may|can|has|was|makes|latter)|In these|Of these|One of|"
     r"For example|For instance|In the (?:related|similar|closely)|Both (?:names|common names|species))\b"
 )
-_THE_LARGEST = re.compile(r"^The (?:\w+-)?(?:largest|smallest|longest) (?:is|are)\b")
 _NAMED_SUBJECT = re.compile(r"^(?:The )?(?P<subject>[\w' ’-]{3,50}?) (?:is|are|has|have|lacks?|was|shows?)\b")
 _OF_ANOTHER = re.compile(r"\bof (?:the|its) (?:closely |very )?(?:related|similar|smaller|larger)\b")
 
@@ -83,16 +82,14 @@ def stated_subject(sentence: str, group: str = BIRDS) -> Subject | None:
     both = _BOTH.search(sentence)
     if both and both.start() < _SUBJECT_REACH:
         return ""
-    head = sentence
-    if group != BIRDS:  # read as measured
-        head = sentence.partition(";")[0]
-        # What a plant is "with" is not what the sentence is about.
-        head = _BEFORE_VERB.split(head, maxsplit=1)[0] if group == "plants" else _NO_ADJECTIVE.sub("-", head)
+    head = sentence.partition(";")[0]
+    # What a plant is "with" is not what the sentence is about.
+    head = _BEFORE_VERB.split(head, maxsplit=1)[0] if group == "plants" else _NO_ADJECTIVE.sub("-", head)
     found = [
         (match.start(), i, subject)
         for i, (subject, pattern) in enumerate(_patterns(group))
         for match in pattern.finditer(head)
-        if group == BIRDS or not (_COMPARED.search(head[: match.start()]) or _FED_ON.search(head[: match.start()]))
+        if not (_COMPARED.search(head[: match.start()]) or _FED_ON.search(head[: match.start()]))
     ]
     near = [item for item in found if item[0] < _SUBJECT_REACH]
     return min(near)[2] if near else None
@@ -108,19 +105,18 @@ def title_subject(title: str, group: str) -> Subject | None:
 
 def continues_previous(sentence: str, subject: Subject = "", group: str = BIRDS) -> bool:
     """Return whether a sentence without a subject of its own may continue the one before it, on that subject."""
-    if group != BIRDS and subject in ("male", "female"):  # after the female, "the underside" is that of both
+    if appearance(group).kept_apart and subject in ("male", "female"):  # "the underside" is that of both
         return _PRONOUN.match(sentence) is not None
-    if group != BIRDS and subject in ("larva", "pupa") and _OF_ADULTS.search(sentence[:_SUBJECT_REACH]):
+    if subject in ("larva", "pupa") and _OF_ADULTS.search(sentence[:_SUBJECT_REACH]):
         return False
     if subject in ("leaf", "flower", "fruit"):
         return _THEY.match(sentence) is not None
     return _CONTINUES.match(sentence) is not None
 
 
-def refers_elsewhere(sentence: str, group: str = BIRDS) -> bool:
+def refers_elsewhere(sentence: str) -> bool:
     """Return whether a sentence cannot stand alone, such as "The latter is larger"."""
-    is_of_largest = group != BIRDS and _THE_LARGEST.match(sentence) is not None
-    return is_of_largest or _REFERS_ELSEWHERE.match(sentence) is not None
+    return _REFERS_ELSEWHERE.match(sentence) is not None
 
 
 def is_about_another(sentence: str, group: str = BIRDS) -> bool:
@@ -280,9 +276,9 @@ class NameHider:
             return capitalised(tidy(self._head.sub("It", sentence)))
         lead, before_who, after_who, adjective, subject = self._by_position
         text = sentence
-        if self.group != BIRDS:  # "An orchid with" has no verb for "it"
-            text = self._longer.sub(r"\g<own>", text)
-            text = self._without_verb.sub(f"{'An' if self.noun[0] in 'aeiou' else 'A'} {self.noun}", text)
+        text = self._longer.sub(r"\g<own>", text)
+        # "An orchid with" has no verb for "it".
+        text = self._without_verb.sub(f"{'An' if self.noun[0] in 'aeiou' else 'A'} {self.noun}", text)
         text = lead.sub(lambda m: "They" if m["plural"] else "It", text, count=1)
         text = self._head.sub("It", text)
         text = before_who.sub(lambda m: capitalised(m["det"] + m["who"]), text)
@@ -296,7 +292,7 @@ class NameHider:
         return [found[0] for found in self._inside.finditer(sentence)]
 
     def _common(self, found: re.Match[str]) -> str:
-        if self.group != BIRDS and _QUALIFIED.search(found.string[: found.start()]):
+        if _QUALIFIED.search(found.string[: found.start()]):
             return found[0]  # "than the Pacific banana slug"
         determiner = (found["det"] or "").strip().lower()
         is_one_word = not determiner and " " not in found[0].strip()
@@ -319,7 +315,7 @@ class NameHider:
             return f"These {_plural(self.noun)}" if found["plural"] else "This species"
         if following[0] in groups(self.group)["verb"] or following[0] in _ADVERBS:
             return "They" if found["plural"] else "It"
-        return f"These {_plural(self.noun)}" if found["plural"] and self.group != BIRDS else "This species"
+        return f"These {_plural(self.noun)}" if found["plural"] else "This species"
 
 
 def _plural(noun: str) -> str:

@@ -22,9 +22,7 @@ YEAR_WEIGHT = -0.8  # history of names, records and populations
 LENGTH_WEIGHT = -0.06  # per word: descriptions are dense
 MEASURE_WEIGHT = 0.8  # a length in numbers, except of nests and eggs
 LOOK_ALIKE_WEIGHT = 0.8  # "may be confused with"
-SECTION_WEIGHT = 1.0  # in a section on looks
-# Elsewhere such sections also tell of anatomy; chosen on the development half of `training/distill/labels/groups`.
-SECTION_WEIGHT_ELSEWHERE = 0.5
+SECTION_WEIGHT = 0.5  # in a section on looks, which may also tell of anatomy; chosen on the development half
 BIAS = -1.2  # sets the threshold to zero
 _MOST = 3
 _THINGS = ("place", "behaviour", "people", "breeding")  # may be of a colour themselves
@@ -32,8 +30,7 @@ _MARKINGS = frozenset(
     ("stripe", "streak", "spot", "bar", "band", "patch", "patche", "line", "blotch", "blotche", "ring", "crescent")
 )
 _NEAR = 4
-_LENGTH = re.compile(r"\d\s?-?(?:cm|mm|centimet|millimet|in\b|inches)")
-_LENGTH_ELSEWHERE = re.compile(  # metres may be of depth or altitude
+_LENGTH = re.compile(  # metres may be of depth or altitude
     r"\d\s?-?(?:cm|mm|centimet|millimet|in\b|inches)|"
     r"\d ?-?(?:m|met(?:er|re)s?|feet|ft)\b[^.;]{0,30}\b(?:tall|high|long|wide|across|length|height|wingspan|diameter)\b"
 )
@@ -41,17 +38,13 @@ _GROWS_TO = re.compile(
     r"\b(?:reach(?:es)?|grows?) (?:(?:up )?to |about )*\d[\d.]* ?(?:m|met(?:er|re)s?|feet|ft)(?=[.;,]|$)"
 )
 _LOOK_ALIKE = re.compile(r"\b(?:confused with|mistaken for|told from|distinguished from|separated from)\b")
-_OFF_TOPIC = re.compile(
-    r"(?:\w+ ){0,4}?(?:eggs?|nests?|clutch(?:es)?|calls?|songs?(?! (?:thrush|sparrow))|voice|vocali[sz]ations?)\b",
-    re.IGNORECASE,
-)
-_OFF_TOPIC_ELSEWHERE = re.compile(  # an egg-shaped cone is none
-    r"(?:[\w-]+ ){0,4}?(?:eggs?|nests?|clutch(?:es)?|spawn|calls?|voice|droppings|tracks|"
-    r"spores?(?! (?:print|deposit)\b)|genitalia|"
+_OFF_TOPIC = re.compile(  # an egg-shaped cone is none
+    r"(?:[\w-]+ ){0,4}?(?:eggs?|nests?|clutch(?:es)?|spawn|calls?|songs?(?! (?:thrush|sparrow))|voice|"
+    r"vocali[sz]ations?|droppings|tracks|spores?(?! (?:print|deposit)\b)|genitalia|"
     r"skull|fossil|molars?|teeth|metatarsals|cerebrum|brain|holes?)(?![\w-])",
     re.IGNORECASE,
 )
-_DEED_ELSEWHERE = re.compile(  # what an animal eats, its courtship, and its uses are no looks
+_DEED = re.compile(  # what an animal eats, its courtship, and its uses are no looks
     r"(?:(?:the|its|their|adult|young) )?(?:[\w-]+ ){1,2}?(?:also |often |mainly |mostly )?"
     r"(?:eats?|feeds?|preys?|consumes?|hunts?|courts?|mates?)\b|"
     r"(?:locals|people|humans|villagers|farmers|hunters|fishermen|collectors|artisans)\b|"
@@ -73,25 +66,23 @@ def visual_score(sentence: str, *, in_section_on_looks: bool = False, group: str
     """Return the visual score of a sentence in the words of a group of organisms: visual above zero, unbounded."""
     words, found = _read(sentence, group)
     counts = Counter(name for name in found if name is not None)
-    if group != BIRDS:
-        counts["shape"] += len(_LIKE.findall(sentence))  # "antler-like jaws"
-    if group != BIRDS and not any(counts[name] for name in ("colour", "pattern", "shape", "size", "compare")):
+    counts["shape"] += len(_LIKE.findall(sentence))  # "antler-like jaws"
+    if not any(counts[name] for name in ("colour", "pattern", "shape", "size", "compare")):
         counts["part"] = min(counts["part"], 2)  # "removes parasites from its skin, mouth and gills"
     score = BIAS + LENGTH_WEIGHT * min(len(words), 40)
     score += sum(weight * min(counts[name], _MOST) for name, weight in WEIGHTS.items())
-    length = _LENGTH if group == BIRDS else _LENGTH_ELSEWHERE
     score += PAIR_WEIGHT * min(len(part_pairs(sentence, group)), _MOST)
-    score += MEASURE_WEIGHT * (counts["breeding"] == 0 and length.search(sentence) is not None)
+    score += MEASURE_WEIGHT * (counts["breeding"] == 0 and _LENGTH.search(sentence) is not None)
     score += LOOK_ALIKE_WEIGHT * (_LOOK_ALIKE.search(sentence) is not None)
-    score += WEIGHTS["size"] * states_size(sentence, group)
+    score += WEIGHTS["size"] * states_size(sentence)
     score += YEAR_WEIGHT * (_YEAR.search(sentence) is not None)
     score += NAME_WEIGHT * min(len(_INNER_CAPITAL.findall(sentence)), 4)
-    return score + (SECTION_WEIGHT if group == BIRDS else SECTION_WEIGHT_ELSEWHERE) * in_section_on_looks
+    return score + SECTION_WEIGHT * in_section_on_looks
 
 
-def states_size(sentence: str, group: str = BIRDS) -> bool:
+def states_size(sentence: str) -> bool:
     """Return whether a sentence says how large an organism gets, without a word of size: "it reaches 2 m"."""
-    return group != BIRDS and _GROWS_TO.search(sentence) is not None
+    return _GROWS_TO.search(sentence) is not None
 
 
 def part_pairs(sentence: str, group: str = BIRDS) -> set[tuple[str, str]]:
@@ -112,12 +103,8 @@ def part_pairs(sentence: str, group: str = BIRDS) -> set[tuple[str, str]]:
 def _read(sentence: str, group: str) -> tuple[list[str], list[str | None]]:
     """Return the words of a sentence and the word group of each.
 
-    Outside birds, a colour of a thing on another topic counts as that topic ("red clover", "white sand", "the Black
-    Sea").
+    A colour of a thing on another topic counts as that topic ("red clover", "white sand", "the Black Sea").
     """
-    if group == BIRDS:  # read as measured
-        words = words_of(sentence)
-        return words, [group_of(word, group) for word in words]
     words = words_of(_NAMED_AFTER_COLOUR.sub(_without_colour, sentence))
     found = [group_of(word, group) for word in words]
     for i in range(len(words) - 2, -1, -1):
@@ -146,12 +133,10 @@ def has_looks(clause: str, group: str = BIRDS) -> bool:
     return any(group_of(word, group) in ("part", "colour", "pattern", "size") for word in words_of(clause))
 
 
-def opens_off_topic(sentence: str, group: str = BIRDS) -> bool:
-    """Return whether a sentence begins with eggs, a nest, a song, or outside birds with tracks, spores or food."""
-    if group == BIRDS:
-        return _OFF_TOPIC.match(sentence) is not None
+def opens_off_topic(sentence: str) -> bool:
+    """Return whether a sentence begins with eggs, a nest, a song, tracks, spores or food."""
     is_of_growth = _RATE.search(sentence) is not None
-    return is_of_growth or any(pattern.match(sentence) for pattern in (_OFF_TOPIC_ELSEWHERE, _DEED_ELSEWHERE))
+    return is_of_growth or any(pattern.match(sentence) for pattern in (_OFF_TOPIC, _DEED))
 
 
 def has_other_topics(clause: str, group: str = BIRDS) -> bool:
@@ -163,7 +148,7 @@ def describes_looks(statement: str, group: str = BIRDS) -> bool:
     """Return whether a statement of a summary describes looks."""
     is_visual = visual_score(statement, in_section_on_looks=True, group=group) > 0
     is_of_looks = has_looks(statement, group) and not has_other_topics(statement, group)
-    return (is_visual or is_of_looks) and not opens_off_topic(statement, group)
+    return (is_visual or is_of_looks) and not opens_off_topic(statement)
 
 
 _NOTE = re.compile(r"\s*\[[^\[\]]{0,40}\]")

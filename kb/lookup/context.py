@@ -7,14 +7,11 @@ and definitions of the knowledge base or the wiki, and answers of the search mod
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
-from threading import Lock
-from typing import Protocol
 
 from data.arrays import check_vectors
 from data.codec import dumps
@@ -24,7 +21,7 @@ from data.event_loop import wait_for
 from data.files import sha256_hex, writer_lock
 from data.records import ChatMessage, ChatRequest, Context, Source, Term, WebAnswer
 from kb.distill.prompts import DistilPrompts
-from kb.lookup.context_settings import ContextSettings, Mode
+from kb.lookup.context_settings import ContextSources, Mode
 from kb.lookup.findings import Findings, look_up, unexplained
 from kb.lookup.lookup_index import Lookup, check_encoder, index_of, query_key
 from kb.lookup.passages import compose, write_passage
@@ -38,40 +35,6 @@ from kb.store.stage_outputs import DistilOutput
 
 N_PARALLEL = 8  # queries that are searched on the web, and passages that a model writes, at the same time
 _log = logging.getLogger(__name__)
-
-
-class Explainer(Protocol):
-    """A dictionary outside the knowledge base, such as `WikiTerms`."""
-
-    def explain(self, query: str, *, known: Collection[str]) -> list[Term]:
-        """Return terms for words of the query other than those in `known`, each with its source."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContextSources:
-    """Sources of context beside the knowledge base, and how they are asked; one object for all threads of a run."""
-
-    settings: ContextSettings = field(default_factory=ContextSettings)
-    """Which sources are asked, when and in which order."""
-    wiki: Explainer | None = None
-    """Explains words that the knowledge base does not."""
-    search: ChatModel | None = None
-    """Model that searches the web, such as Sonar; its answer is kept whole."""
-    chat: ChatModel | None = None
-    """Model that writes the passage from the texts found, of which sentences without support in them are dropped.
-    Without it, or where the web answered, the texts are joined."""
-    require_chat: bool = False
-    """Raise if `chat` fails; otherwise the texts are joined and a warning is logged."""
-    prompts: Path | None = None
-    """Folder with a `context.md` or `search.md` that replaces the prompt of the model or the search."""
-    learn: bool = True
-    """Store learnt terms and answers; if the knowledge base is locked or read-only, a warning is logged."""
-    failed: set[str] = field(default_factory=set)
-    """Queries so far for which the wiki or the web search failed."""
-    unwritten: set[str] = field(default_factory=set)
-    """Queries so far without a usable reply of `chat`."""
-    turn: Lock = field(default_factory=Lock)
-    """Held while knowledge base and wiki are asked."""
 
 
 def context(store: KnowledgeBase, query: str, encoder: TextEncoder, sources: ContextSources | None = None) -> Context:

@@ -1,10 +1,16 @@
-"""Settings of context: which sources are asked about a query, when, and in which order."""
+"""Sources of context: which are asked about a query, when, and in which order; and the ones of a run, opened."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final, Literal, get_args
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Final, Literal, Protocol, get_args
+
+if TYPE_CHECKING:
+    from data.contracts import ChatModel
+    from data.records import Term
 
 ContextSource = Literal["kb", "wiki", "web"]
 Mode = Literal["always", "if-needed", "never"]
@@ -37,3 +43,37 @@ CONTEXT_PRESETS: Final[Mapping[str, ContextSettings]] = {
     "paper": ContextSettings(kb="never", wiki="never", web="always"),
 }
 """Preset -> settings."""
+
+
+class Explainer(Protocol):
+    """A dictionary outside the knowledge base, such as `WikiTerms`."""
+
+    def explain(self, query: str, *, known: Collection[str]) -> list[Term]:
+        """Return terms for words of the query other than those in `known`, each with its source."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextSources:
+    """Sources of context beside the knowledge base, and how they are asked; one object for all threads of a run."""
+
+    settings: ContextSettings = field(default_factory=ContextSettings)
+    """Which sources are asked, when and in which order."""
+    wiki: Explainer | None = None
+    """Explains words that the knowledge base does not."""
+    search: ChatModel | None = None
+    """Model that searches the web, such as Sonar; its answer is kept whole."""
+    chat: ChatModel | None = None
+    """Model that writes the passage from the texts found, of which sentences without support in them are dropped.
+    Without it, or where the web answered, the texts are joined."""
+    require_chat: bool = False
+    """Raise if `chat` fails; otherwise the texts are joined and a warning is logged."""
+    prompts: Path | None = None
+    """Folder with a `context.md` or `search.md` that replaces the prompt of the model or the search."""
+    learn: bool = True
+    """Store learnt terms and answers; if the knowledge base is locked or read-only, a warning is logged."""
+    failed: set[str] = field(default_factory=set)
+    """Queries so far for which the wiki or the web search failed."""
+    unwritten: set[str] = field(default_factory=set)
+    """Queries so far without a usable reply of `chat`."""
+    turn: Lock = field(default_factory=Lock)
+    """Held while knowledge base and wiki are asked."""

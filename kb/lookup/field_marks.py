@@ -13,7 +13,7 @@ import numpy as np
 from data.arrays import FloatArray, IntArray
 from data.lexicon.appearance import appearance, kind_of
 from data.lexicon.marks import every_mark
-from data.lexicon.words import BIRDS, column, groups, near_colours, near_parts
+from data.lexicon.words import column, groups, near_colours, near_parts
 from kb.lookup.variants import EARLY_STAGES
 
 # Chosen on the tuning half of benchmarks/descriptions.py.
@@ -76,7 +76,7 @@ class MarkIndex:
         for group, rows in self._rows.items():
             found, lacked, most = np.zeros_like(fit), np.zeros_like(fit), 0.0
             for part, look, is_marking in _query_marks(description, group):
-                likeness = self._likeness(part, look, group, is_marking=is_marking and group != BIRDS)
+                likeness = self._likeness(part, look, group, is_marking=is_marking)
                 n_alike = float(np.maximum(likeness, 0).sum())
                 rarity = math.log(1 + (len(rows) - n_alike + 0.5) / (n_alike + 0.5))
                 found += np.float32(rarity) * likeness
@@ -136,7 +136,7 @@ def _split(part: str) -> tuple[str, str, str]:
 
 def _query_marks(description: str, group: str) -> list[tuple[str, str, bool]]:
     """Return part, look and whether it is a marking of each mark in a description, in order."""
-    others = appearance(group).others if group != BIRDS else {}
+    others = appearance(group).others
     is_of_stage = any(others.get(word) in EARLY_STAGES for word in re.findall(r"[a-z-]+", description.lower()))
     pieces = [description] if is_of_stage else list(_phrases(description, group))
     marks = [mark for piece in pieces for mark in _marks(piece, group)]
@@ -159,7 +159,7 @@ def _phrases(description: str, group: str) -> Iterator[str]:
     held: list[str] = []
     looks = appearance(group)
     for phrase in _BREAK.split(description):
-        if group != BIRDS and looks.whole and phrase and all(map(looks.has_look, phrase.lower().split())):
+        if looks.kept_apart and looks.whole and phrase and all(map(looks.has_look, phrase.lower().split())):
             phrase += " body"  # "white with orange wing tips": all of it is white, not the tips
         held.append(phrase)
         if any(word in known for word in re.findall(r"[a-z-]+", phrase)):

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from data.codec import json_object
 from data.errors import MalformedAnswer, Refused
@@ -19,6 +19,7 @@ from data.records import ChatMessage, ChatReply, ChatRequest, Context, Source, S
 from data.words import NUMBERS, capitalised
 from kb.distill.prompts import DistilPrompts, cited_texts_schema
 from kb.distill.sentences import split_sentences
+from kb.lookup.context_settings import ContextSources
 from kb.lookup.findings import Findings
 from kb.lookup.mentions import Mention, groups_in
 from kb.lookup.variants import (
@@ -36,9 +37,6 @@ from kb.lookup.variants import (
     variant_words_in,
 )
 from kb.store.knowledge_base import KnowledgeBase
-
-if TYPE_CHECKING:
-    from kb.lookup.context import ContextSources
 
 MAX_GROUP_MEMBERS = 8
 MAX_DESCRIBED_MEMBERS = 2  # of a group; with more, each gets too few words

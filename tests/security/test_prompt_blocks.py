@@ -13,7 +13,8 @@ from data.event_loop import wait_for
 from data.records import Article, Candidate, ChatReply, Job, Section, Source, Taxon, Term
 from kb.distill.claims import SCHEMA
 from kb.distill.model import PASSES, ModelDistiller
-from kb.lookup.context import ContextSources, contexts
+from kb.lookup.context import contexts
+from kb.lookup.context_settings import ContextSources
 from recognize.reader.reader import Reader
 from rerank.cotrr.replies import parse_evaluation
 from rerank.cotrr.requests import CotrrRequests

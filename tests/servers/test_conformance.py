@@ -23,7 +23,7 @@ from kb.distill.prompts import DistilPrompts
 from kb.endpoints.chat import Connection
 from kb.endpoints.client import RetryPolicy
 from kb.endpoints.endpoint import Endpoint
-from kb.lookup.context import ContextSources
+from kb.lookup.context_settings import ContextSources
 from kb.lookup.findings import Findings
 from kb.lookup.passages import write_passage
 from recognize.reader.reader import Reader

@@ -123,7 +123,7 @@ def saved_sentences(folder: Path) -> Iterator[Sentence]:
             if sha256_hex(html) != row["html_sha256"]:
                 raise BadInput(f"{path} is missing or differs from the labelled page")
             article = parse_article(html, source=Source(title=title, url="https://wiki.example", revision=1))
-            pages[title] = article, section_kinds(article, row["group"])
+            pages[title] = article, section_kinds(article)
         article, kinds = pages[title]
         text = article.text[row["start"] : row["end"]]
         if sha256_hex(text)[:DIGEST_DIGITS] != row["sentence_sha256"]:

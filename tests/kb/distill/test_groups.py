@@ -60,20 +60,19 @@ SUMMARIES: tuple[tuple[Taxon, str, list[str]], ...] = (
     (BIRD, "White-throated Wren, Wrena albigularis", []),
 )  # fmt: skip
 HEADINGS = {
-    ("Description", "birds"): SectionKind.LOOKS, ("Songs of the male", "birds"): SectionKind.NEVER,
-    ("Behaviour", "birds"): SectionKind.OTHER, ("Subspecies", "birds"): SectionKind.NEUTRAL,
-    ("References", "birds"): SectionKind.NEVER, ("Imago", "lepidoptera"): SectionKind.LOOKS,
-    ("Larva", "lepidoptera"): SectionKind.NEUTRAL, ("Larval food plants", "lepidoptera"): SectionKind.OTHER,
-    ("Basidiocarp", "fungi"): SectionKind.LOOKS, ("Spores", "fungi"): SectionKind.OTHER,
-    ("Flowers", "plants"): SectionKind.NEUTRAL, ("Toxicity", "plants"): SectionKind.OTHER,
-    ("Toxicity", "birds"): SectionKind.NEUTRAL,
+    "Description": SectionKind.LOOKS, "Songs of the male": SectionKind.NEVER,
+    "Behaviour": SectionKind.OTHER, "Subspecies": SectionKind.NEUTRAL,
+    "References": SectionKind.NEVER, "Imago": SectionKind.LOOKS,
+    "Larva": SectionKind.NEUTRAL, "Larval food plants": SectionKind.OTHER,
+    "Basidiocarp": SectionKind.LOOKS, "Spores": SectionKind.OTHER,
+    "Flowers": SectionKind.NEUTRAL, "Toxicity": SectionKind.OTHER,
 }  # fmt: skip
 SUBJECTS = {
     ("The caterpillar is green.", "lepidoptera"): "larva", ("It feeds mainly on caterpillars.", "mammalia"): None,
     ("Young larvae are yellow.", "lepidoptera"): "larva", ("Larval food plants include oak.", "lepidoptera"): None,
     ("It is larger than the larva.", "insects"): None, ("The pupa hangs from a twig.", "lepidoptera"): "pupa",
     ("The tip is grey; the female has two black spots.", "lepidoptera"): None,
-    ("The tip is grey; the female has two black spots.", "birds"): "female", ("Petals white.", "plants"): "flower",
+    ("The tip is grey; the female has two black spots.", "birds"): None, ("Petals white.", "plants"): "flower",
     ("It has white petals.", "plants"): None, ("The bark is grey.", "plants"): "",
     ("The larvae are eaten.", "birds"): "juvenile",
 }  # fmt: skip
@@ -142,7 +141,7 @@ def test_stages_and_sides_are_kept_apart_and_the_adult_comes_first() -> None:
 
 
 def test_headings_subjects_and_claims_are_read_in_the_words_of_a_group() -> None:
-    read = {(title, group): section_kinds(page((title, "It is red.")), group)[0] for title, group in HEADINGS}
+    read = {title: section_kinds(page((title, "It is red.")))[0] for title in HEADINGS}
     assert read == HEADINGS
     assert {(text, group): stated_subject(text, group) for text, group in SUBJECTS} == SUBJECTS
     assert {case: set(unsupported(case[1], [case[2]], case[0])) for case in CLAIMS} == CLAIMS
@@ -182,10 +181,10 @@ def test_precision_recall_and_stages_of_our_own_held_out_sentences() -> None:
         assert row.stage is not None and row.stage >= 0.85, row.group
 
 
-def test_names_in_fingerprints_are_those_of_before_for_birds_alone() -> None:
+def test_names_in_fingerprints_name_the_group_outside_birds() -> None:
     extractive, model = ExtractiveDistiller(), ModelDistiller(scripted())
-    assert name_for(extractive, BIRD) == extractive.name == "extractive/2"
-    assert name_for(extractive, BUTTERFLY) == "extractive/2 lepidoptera/2"
+    assert name_for(extractive, BIRD) == extractive.name == "extractive/3"
+    assert name_for(extractive, BUTTERFLY) == "extractive/3 lepidoptera"
     assert name_for(extractive, None) == extractive.name  # pages of terms
     assert name_for(model, BIRD) == model.name == "model/1 scripted prompts 1e41c713d671"
     assert name_for(model, BUTTERFLY) not in (model.name, name_for(model, MUSHROOM))

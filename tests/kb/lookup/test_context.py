@@ -13,8 +13,8 @@ from data.errors import CostStop, NotCached, Refused, SourceUnavailable
 from data.files import writer_lock
 from data.records import ChatReply, ChatRequest, Context, Source, Term, WebPassage
 from kb.distill.prompts import DistilPrompts
-from kb.lookup.context import N_PARALLEL, ContextSources, contexts
-from kb.lookup.context_settings import CONTEXT_PRESETS, ContextSettings
+from kb.lookup.context import N_PARALLEL, contexts
+from kb.lookup.context_settings import CONTEXT_PRESETS, ContextSettings, ContextSources
 from kb.lookup.findings import look_up
 from kb.lookup.passages import is_supported, parse_reply, request_for, supported, texts_of
 from kb.sources.starter import StarterSource

@@ -1,6 +1,6 @@
 import kb
 from data.records import QueryPart, Source, Term
-from kb.lookup.context import ContextSources
+from kb.lookup.context_settings import ContextSources
 from kb.lookup.findings import query_parts
 from kb.lookup.passages import NOT_ORDINARY
 from kb.lookup.variants import (

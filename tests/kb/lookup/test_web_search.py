@@ -14,8 +14,8 @@ from kb.distill.prompts import DistilPrompts
 from kb.endpoints.chat import Connection
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.reply_cache import ReplyCache
-from kb.lookup.context import ContextSources, contexts, search_web
-from kb.lookup.context_settings import CONTEXT_PRESETS
+from kb.lookup.context import contexts, search_web
+from kb.lookup.context_settings import CONTEXT_PRESETS, ContextSources
 from kb.store.chroma import Chroma
 from kb.store.layout import collection_name
 from tests.servers.openai_server import Answer, Call, OpenAIServer, Reaction, Script
