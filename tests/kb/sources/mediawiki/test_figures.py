@@ -40,8 +40,7 @@ def figures_of(name: str, pages: dict[str, Article]) -> tuple[float, float]:
         found = pictures_of(pages[page])
         assert rows.keys() == {figure.file for figure in pages[page].figures}
         photos = {figure.file for figure in found.photos}
-        box = pages[page].infobox
-        if box is None or box.binomial or "species" in box.rows:
+        if (box := pages[page].infobox) is None or box.binomial:
             taken += [rows[file]["shows"] in GOOD for file in photos]
         kept += [file in photos for file, row in rows.items() if row["shows"] == "alive"]
     return sum(taken) / len(taken), sum(kept) / len(kept)
