@@ -56,8 +56,8 @@ class Budget:
         return self.meter.spent_usd + self.meter.unsure_usd
 
     @asynccontextmanager
-    async def reserve(self, most_usd: float) -> AsyncIterator[list[float]]:
-        """Reserve `most_usd` as soon as it fits, and yield a list for the real cost; only in the shared event loop.
+    async def reserve(self, most_usd: float) -> AsyncIterator[None]:
+        """Reserve `most_usd` as soon as it fits, for a block that counts the real cost; only in the shared event loop.
 
         A block that raises counts as the whole reservation, unless the provider surely never accepted the request, or
         declined and stated its tokens.
@@ -78,17 +78,15 @@ class Budget:
             await settled.wait()
         self._reserved_usd += most_usd
         self._in_flight += 1
-        cost: list[float] = []
         try:
-            yield cost
+            yield
         except BaseException as error:
-            if isinstance(error, Refused):
-                self._count_refusal(error, most_usd)
-            elif not isinstance(error, FieldmarkError) or isinstance(error, ReplyLost | MalformedAnswer):
+            if isinstance(error, Refused) and error.has_usage:
+                self.count(error.input_tokens, error.output_tokens, error.cost_usd)
+            elif not isinstance(error, FieldmarkError) or isinstance(error, Refused | ReplyLost | MalformedAnswer):
+                self.meter.calls += isinstance(error, Refused)
                 self.meter.unsure_usd += most_usd
             raise
-        else:
-            self.meter.spent_usd += sum(cost)
         finally:
             self._in_flight -= 1
             # Exactly zero with nothing in flight: rounding errors would add up.
@@ -97,13 +95,11 @@ class Budget:
             for settled in waiting:
                 settled.set()
 
-    def _count_refusal(self, error: Refused, most_usd: float) -> None:
+    def count(self, input_tokens: int, output_tokens: int, cost_usd: float | None) -> None:
+        """Count a reply."""
         meter = self.meter
         meter.calls += 1
-        if not error.has_usage:
-            meter.unsure_usd += most_usd
-            return
-        meter.input_tokens += error.input_tokens
-        meter.output_tokens += error.output_tokens
-        meter.spent_usd += error.cost_usd or 0.0
-        meter.unpriced += error.cost_usd is None
+        meter.input_tokens += input_tokens
+        meter.output_tokens += output_tokens
+        meter.spent_usd += cost_usd or 0.0
+        meter.unpriced += cost_usd is None

@@ -246,15 +246,10 @@ class Connection(Closing):
         if request.max_tokens is not None:
             most_in = most_input_tokens(request, image_tokens=endpoint.image_tokens)
             most_usd = endpoint.cost_usd(most_in, request.max_tokens) or 0.0
-        async with budget.reserve(most_usd) as cost:
+        async with budget.reserve(most_usd):
             reply = reply_of(await self._client.answer(body), request, endpoint)
-            cost.append(reply.cost_usd or 0.0)
+            budget.count(reply.input_tokens, reply.output_tokens, reply.cost_usd)
         self._taken.add(_optional_parts(body))
-        meter = budget.meter
-        meter.calls += 1
-        meter.input_tokens += reply.input_tokens
-        meter.output_tokens += reply.output_tokens
-        meter.unpriced += reply.cost_usd is None
         n = sum(len(message.text) for message in request.messages)
         if n > _LEAST_TEXT and 0 < reply.input_tokens * _MOST_CHARACTERS < n:
             seen = f"counts {reply.input_tokens:,} tokens for a prompt of {n:,} characters"

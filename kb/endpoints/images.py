@@ -201,14 +201,14 @@ class ImageConnection(Closing):
 
     async def _sent(self, prompt: str, n: int) -> tuple[list[bytes], float | None]:
         """Send one request within the cost limit, and count it; the provider charges for unusable images, too."""
-        endpoint, meter = self.endpoint, self.budget.meter
+        endpoint = self.endpoint
         most_in, most_out = len(prompt.encode()) + 16, max(endpoint.image_tokens, TOKENS_PER_DRAWING)
         form = {"response_format": "b64_json"} if endpoint.model.startswith("dall-e-") else {}
         body = {"model": endpoint.model, "prompt": prompt, "n": n, **form, **endpoint.extra_body}
         most_usd = endpoint.drawing_usd(n, most_in, n * most_out) if self.budget.limit_usd is not None else 0.0
         images: list[bytes] = []
         problem: SourceError | None = None
-        async with self.budget.reserve(most_usd or 0.0) as paid:
+        async with self.budget.reserve(most_usd or 0.0):
             answer = await self._client.answer(body)
             items, (n_in, n_out) = _items_of(answer, endpoint.address), _usage_of(answer)
             cost = endpoint.drawing_usd(
@@ -219,11 +219,7 @@ class ImageConnection(Closing):
                     images.append(await _png_of(item, endpoint))
                 except SourceError as error:  # the others count
                     problem = error
-            paid.append(cost or 0.0)
-        meter.calls += 1
-        meter.input_tokens += n_in or 0
-        meter.output_tokens += n_out or 0
-        meter.unpriced += cost is None
+            self.budget.count(n_in or 0, n_out or 0, cost)
         if not images and problem is not None:
             raise problem  # paid for, and perhaps worth another try
         return images, cost
