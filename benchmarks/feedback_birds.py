@@ -30,8 +30,8 @@ from data.starter.knowledge import read_species
 from papers.feedback.actor import ActorRun, LabelledQuery, act
 from papers.feedback.report import SINGLE, FeedbackFigures, chart, figures_of
 from recognize.starter.encoders import StarterPair, Weights, read_heads
-from rerank.feedback.captions import Captioner, PhraseCaptioner, phrases_of
 from rerank.feedback.methods import FeedbackMethod, FeedbackSettings
+from rerank.feedback.queries import Captioner, PhraseCaptioner, phrases_of
 from rerank.feedback.search import FeedbackSearch
 from rerank.feedback.session import Caption
 from training.collection import Collection, Description, read_collection

@@ -15,8 +15,7 @@ if TYPE_CHECKING:  # `kb --help` reads the names of the methods, without numpy
 
     from data.contracts import ChatModel, ImageCollection, Judge, SpeciesScorer, TextImageEncoder
     from data.records import Context, QueryPart, RankedImage
-    from rerank.captions.reranker import Visa
-    from rerank.captions.texts import Captioner, TextScorer
+    from rerank.captions import Captioner, TextScorer, Visa
     from rerank.prompting import Prompts
     from rerank.reranker import Reranker
     from rerank.retrievers import Retriever
@@ -180,7 +179,7 @@ def _visualizer(resources: RerankResources) -> Seeker:
 def _rewriter(resources: RerankResources) -> Seeker:
     if resources.text is None or not resources.encoders:
         raise UsageError("The method rewrite needs a text model and a text-image encoder.")
-    from rerank.visret.instruction import InstructionWriter, Rewriter
+    from rerank.visret.visualize import InstructionWriter, Rewriter
 
     visret = resources.settings.visret
     writer = InstructionWriter(resources.text, prompt=visret.prompt, is_tidy=visret.tidy, prompts=resources.prompts)
@@ -196,7 +195,7 @@ def _text_scorers(resources: RerankResources, method: str) -> tuple[Captioner, T
 
 def _captions(resources: RerankResources, visa: Visa | None = None, method: str = "captions") -> Reranker:
     captioner, scorer = _text_scorers(resources, method)
-    from rerank.captions.reranker import CaptionReranker
+    from rerank.captions import CaptionReranker
 
     return CaptionReranker(captioner, scorer, visa=visa, settings=resources.settings.captions, root=resources.root)
 
@@ -204,7 +203,7 @@ def _captions(resources: RerankResources, visa: Visa | None = None, method: str 
 def _visa(resources: RerankResources) -> Reranker:
     if resources.vision is None:
         raise UsageError("The method visa needs a vision model, a captioner and a scorer of texts.")
-    from rerank.captions.reranker import Visa
+    from rerank.captions import Visa
 
     visa = Visa(resources.text or resources.vision, resources.vision, prompts=resources.prompts)
     return _captions(resources, visa, "visa")

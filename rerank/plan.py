@@ -248,7 +248,7 @@ def _visret(plan: RunPlan, jobs: Sequence[Job]) -> Iterator[Calls]:
 
 
 def _captions(plan: RunPlan, jobs: Sequence[Job]) -> Iterator[Calls]:
-    from rerank.captions.reranker import N_QUESTIONS
+    from rerank.captions import N_QUESTIONS
 
     yield from _text(plan, jobs, tokens_in=TEXT)
     n = sum(len(job.candidates) for job in jobs)

@@ -16,8 +16,7 @@ from data.batches import grouped
 from data.contracts import ImageCollection, TextImageEncoder
 from data.errors import BadImage, BadInput, SourceError, SpaceMismatch
 from data.records import Job, JobImage, RankedImage
-from rerank.captions.reranker import caption_tally
-from rerank.captions.texts import Captioner, TextScorer
+from rerank.captions import Captioner, TextScorer, caption_tally
 from rerank.queries import check_visible, query_of
 from rerank.reranker import Reranker, Tally, share_of, total_cost
 from rerank.scheduling import all_of

@@ -17,9 +17,8 @@ from data.words import plural
 if TYPE_CHECKING:
     from data.contracts import ChatModel, ImageCollection, TextImageEncoder
     from kb.endpoints.budget import Budget
-    from rerank.feedback.captions import Captioner
     from rerank.feedback.methods import FeedbackMethod, FeedbackSettings
-    from rerank.feedback.queries import FindNames
+    from rerank.feedback.queries import Captioner, FindNames
     from rerank.feedback.search import FeedbackSearch
     from rerank.prompting import Prompts
 
@@ -83,8 +82,8 @@ def open_feedback(
     """
     from cli.common.named_species import name_finder
     from kb.endpoints.budget import Budget
-    from rerank.feedback.captions import ModelCaptioner, PhraseCaptioner, phrases_of, short_captions
     from rerank.feedback.methods import needs_text_model, text_form
+    from rerank.feedback.queries import ModelCaptioner, PhraseCaptioner, phrases_of, short_captions
     from rerank.prompting import Prompts
     from rerank.scheduling import FairChat
 

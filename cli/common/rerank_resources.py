@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kb.endpoints.images import ImageConnection
     from kb.lookup.context_settings import ContextSettings
     from kb.store.knowledge_base import KnowledgeBase
-    from rerank.captions.texts import Captioner, LocalCaptioner, TextScorer
+    from rerank.captions import Captioner, LocalCaptioner, TextScorer
     from rerank.methods import RerankResources
     from rerank.plan import RunPlan
     from rerank.settings import CaptionSettings, VisretSettings
@@ -43,7 +43,7 @@ def text_baseline(
         MissingDependency: if a local model is set and its package is not installed.
     """
     from data.cache_file import CacheFile
-    from rerank.captions.texts import SentenceScorer, VisionCaptioner
+    from rerank.captions import SentenceScorer, VisionCaptioner
     from rerank.prompting import Prompts
 
     captioner: Captioner
@@ -77,7 +77,7 @@ def local_captioner(name: str, cache: CacheFile | None = None) -> LocalCaptioner
     """
     from recognize.encoders.loading import require
     from recognize.encoders.transformers_models import BlipCaptioner
-    from rerank.captions.texts import LocalCaptioner
+    from rerank.captions import LocalCaptioner
 
     require("transformers", "transformers")
     return LocalCaptioner(BlipCaptioner(name), cache)

@@ -12,7 +12,7 @@ from papers.datasets.benchmark import Benchmark, ImageFolder, VisualQuestion
 from rerank.evaluation.runs import Run, ranked_list
 from rerank.settings import VisretSettings
 from rerank.visret.generators import Generator
-from rerank.visret.instruction import InstructionWriter
+from rerank.visret.visualize import InstructionWriter
 
 Per = Literal["question", "entity"]
 

@@ -14,10 +14,13 @@ from data.contracts import ChatModel
 from data.errors import BadInput, MalformedAnswer, Refused
 from data.images.views import jpeg_of
 from data.records import ChatReply, ChatRequest, Job, RankedImage
-from rerank.cotrr import replies
+from rerank.cotrr.messages import (
+    CotrrRequests,
+    evaluations_in,
+    parse_evaluation,
+    parse_parts,
+)
 from rerank.cotrr.orders import fuse_ranks, input_orders, ranks_of, windows
-from rerank.cotrr.replies import QueryParts, Ranking, json_in, parse_ranking, parse_ranking_as_authors
-from rerank.cotrr.requests import CotrrRequests
 from rerank.prompting import Prompts
 from rerank.queries import Query, reading_reference
 from rerank.reranker import FAILURES, UNREADABLE_SCORE, Tally, begin, ranked_by_score, share_of, total_cost
@@ -206,7 +209,7 @@ class CotrrReranker:
         chat = self._vision if work.query.reference else self._text
         request = self._requests.deconstruction(work.query)
         try:
-            return await self._ask(chat, request, replies.parse_parts, work.costs)
+            return await self._ask(chat, request, parse_parts, work.costs)
         except (MalformedAnswer, Refused) as error:
             self.tally.counts["not_deconstructed"] += 1
             self.tally.failures.append(error)
@@ -218,7 +221,7 @@ class CotrrReranker:
             photo.jpeg = await self._jpeg_of(work.job.candidates[photo.index].path)
             if not self._settings.sees_photos:
                 request = self._requests.evaluation(work.query, parts, photo.jpeg)
-                parse = partial(replies.parse_evaluation, parts=parts or ())
+                parse = partial(parse_evaluation, parts=parts or ())
                 photo.evaluation = await self._ask(self._vision, request, parse, photo.costs)
                 photo.jpeg = b""  # not needed any more
                 self.tally.counts["evaluated"] += 1
@@ -281,7 +284,7 @@ class CotrrReranker:
                 payload, _ = json_in(text)
             except MalformedAnswer:
                 payload = {}
-            return ranking, replies.evaluations_in(payload, n)
+            return ranking, evaluations_in(payload, n)
 
         request = self._requests.all_in_one(work.query, [photo.jpeg for photo in photos])
         ranking, evaluations = await self._ask(self._vision, request, parse, work.costs)

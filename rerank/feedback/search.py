@@ -14,7 +14,6 @@ from data.arrays import FloatArray, IntArray, as_unit_rows, rank_descending
 from data.contracts import ChatModel, ImageCollection, TextImageEncoder
 from data.errors import BadInput, NoEvidence, NothingReadable, UsageError
 from data.words import plural
-from rerank.feedback.captions import Captioner
 from rerank.feedback.methods import (
     ROCCHIO,
     FeedbackMethod,
@@ -23,6 +22,7 @@ from rerank.feedback.methods import (
     text_form,
 )
 from rerank.feedback.queries import (
+    Captioner,
     FindNames,
     NamedSpecies,
     NextQuery,

@@ -14,7 +14,7 @@ from data.records import ChatReply, Job, JobImage
 from kb.endpoints.images import Drawings
 from recognize import load_encoders
 from rerank import METHODS, RerankResources, first_stage, make_reranker, rerank, run_jobs
-from rerank.captions.texts import SentenceScorer, VisionCaptioner
+from rerank.captions import SentenceScorer, VisionCaptioner
 from rerank.visret.generators import PromptGenerator
 
 COLOURS = ("red", "blue", "yellow", "green", "black", "white", "brown", "orange")

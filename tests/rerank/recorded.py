@@ -25,7 +25,7 @@ from data.records import ChatReply, ChatRequest, Context, Job, JobImage, QueryPa
 from kb.endpoints.images import Drawings
 from recognize import load_encoders
 from rerank import METHODS, PRESETS, FairChat, RerankResources, RerankSettings, make_reranker, plan_run, run_jobs
-from rerank.captions.texts import SentenceScorer, VisionCaptioner
+from rerank.captions import SentenceScorer, VisionCaptioner
 from rerank.plan import JudgeName
 from rerank.scheduling import current_query
 from rerank.visret.generators import AnchorGenerator, FolderGenerator, Generator, NamedVectors, PromptGenerator

@@ -16,8 +16,7 @@ from kb.distill.model import PASSES, ModelDistiller
 from kb.lookup.context import contexts
 from kb.lookup.context_settings import ContextSources
 from recognize.reader.reader import Reader
-from rerank.cotrr.replies import parse_evaluation
-from rerank.cotrr.requests import CotrrRequests
+from rerank.cotrr.messages import CotrrRequests, parse_evaluation
 from rerank.feedback.queries import denoise
 from rerank.prompting import Prompts, fenced_context
 from rerank.queries import query_of

@@ -11,7 +11,7 @@ import pytest
 
 from data.errors import BadInput, FieldmarkError, MalformedAnswer, Refused
 from data.records import Job, JobImage, RankedImage
-from rerank.cotrr.replies import parse_ranking_as_authors
+from rerank.cotrr.messages import parse_ranking_as_authors
 from rerank.cotrr.reranker import CotrrReranker
 from rerank.reranker import Tally
 from rerank.settings import PRESETS, CotrrSettings

@@ -13,7 +13,7 @@ from data.records import Job, RankedImage
 from kb.endpoints.images import Drawings
 from recognize import load_encoders
 from rerank import METHODS, RerankResources, job_of_folder, make_reranker, open_collection
-from rerank.captions.texts import LocalCaptioner, PhotoText, SentenceScorer, bounded
+from rerank.captions import LocalCaptioner, PhotoText, SentenceScorer, bounded
 from rerank.methods import RETRIEVERS, make_retriever
 from rerank.settings import CaptionSettings, RerankSettings, VisretSettings
 from rerank.visret.generators import PromptGenerator

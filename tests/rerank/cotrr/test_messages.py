@@ -4,8 +4,8 @@ from collections import Counter
 import pytest
 
 from data.errors import MalformedAnswer
+from rerank.cotrr.messages import parse_ranking
 from rerank.cotrr.orders import fuse_ranks, input_orders, ranks_of, windows
-from rerank.cotrr.replies import parse_ranking
 
 # Reply, photos, positions, faults.
 RANKINGS = (

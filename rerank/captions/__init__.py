@@ -1,1 +1,0 @@
-"""Text-to-text baselines of VisRet: captions of photos, answers about them (VISA), and their scores."""
