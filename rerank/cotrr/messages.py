@@ -233,9 +233,9 @@ def parse_evaluation(text: str, parts: Iterable[str]) -> str:
     return "; ".join(found)
 
 
-def evaluations_in(payload: Mapping[str, object], n: int) -> dict[int, str]:
-    """Return photo (from 0) -> evaluation of a one-call reply; unreadable entries are skipped."""
-    entries = payload.get("evaluations")
+def evaluations_in(text: str, n: int) -> dict[int, str]:
+    """Return photo (from 0) -> evaluation in a one-call reply; unreadable entries are skipped."""
+    entries = (json_object(text)[0] or {}).get("evaluations")
     found: dict[int, str] = {}
     for entry in entries if isinstance(entries, list) else ():
         number = entry.get("photo") if isinstance(entry, Mapping) else None

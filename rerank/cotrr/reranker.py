@@ -16,9 +16,13 @@ from data.images.views import jpeg_of
 from data.records import ChatReply, ChatRequest, Job, RankedImage
 from rerank.cotrr.messages import (
     CotrrRequests,
+    QueryParts,
+    Ranking,
     evaluations_in,
     parse_evaluation,
     parse_parts,
+    parse_ranking,
+    parse_ranking_as_authors,
 )
 from rerank.cotrr.orders import fuse_ranks, input_orders, ranks_of, windows
 from rerank.prompting import Prompts
@@ -279,12 +283,7 @@ class CotrrReranker:
         n = len(photos)
 
         def parse(text: str) -> tuple[Ranking, dict[int, str]]:
-            ranking = self._parse(text, n)
-            try:
-                payload, _ = json_in(text)
-            except MalformedAnswer:
-                payload = {}
-            return ranking, evaluations_in(payload, n)
+            return self._parse(text, n), evaluations_in(text, n)
 
         request = self._requests.all_in_one(work.query, [photo.jpeg for photo in photos])
         ranking, evaluations = await self._ask(self._vision, request, parse, work.costs)
