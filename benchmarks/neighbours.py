@@ -1,7 +1,10 @@
 """Recall, time and memory of other indexes, beside the exact product that look-ups use.
 
     python -m benchmarks.neighbours [--texts 20000] [--queries 300]
+    python -m benchmarks.neighbours --graphs 5 --queries 1000
     python -m benchmarks.neighbours --rows 1000,10000,100000,1000000 [--dim 384] [--top 10]
+
+With `--graphs`, the graphs of look-ups are filled that many times with the shipped species and terms, in other orders.
 
 The texts are like those of a knowledge base: statements of the starter knowledge, pairs of statements of one species,
 and pairs across species until there are enough. Queries are half of the words of a text. With `--rows`, made-up rows in
@@ -19,6 +22,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import combinations, zip_longest
@@ -28,12 +32,17 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+import kb
 import recognize
 from benchmarks.memory import anonymous_mib, growth
 from benchmarks.peers import PEERS, Fill, Search, installed
 from data.arrays import FloatArray, IntArray, as_unit_rows, rank_descending
 from data.records import FetchedPage, PageRef
 from kb.sources.starter import StarterSource
+from kb.store.chroma import Chroma, Row
+from kb.store.generations import whole_table
+from kb.store.layout import collection_name
+from kb.store.ledger import Ledger
 
 TOP: Final = 30
 GRAPHS: Final = {
@@ -79,6 +88,39 @@ def in_chroma(folder: str, graph: dict[str, Any], vectors: FloatArray, queries: 
     report_time(began, len(queries), f", filled in {filled:.0f} s")
     client.close()
     return [[int(row) for row in answer["ids"][0]] for answer in answers]
+
+
+def measure_graphs(n: int, n_queries: int) -> None:
+    """Print how often the graphs that look-ups ask miss the best match of the shipped species and terms."""
+    encoders = recognize.load_encoders("starter")
+    with tempfile.TemporaryDirectory() as home, kb.open(home=Path(home), encoders=encoders) as store:
+        dice = random.Random(0)
+        texts = [words for text in store.summary_texts() if len(words := text.split()) > 5]
+        halves = [" ".join(dice.sample(words, len(words) // 2)) for words in dice.choices(texts, k=n_queries)]
+        queries = encoders.sentence.encode_texts(halves)
+        with closing(Ledger(store.layout.ledger, read_only=True)) as ledger:
+            for kind in ("species", "terms"):
+                name = collection_name(kind, store.info.sentence)
+                table = whole_table(store.layout, ledger, name)
+                exact = np.sort(queries @ table.vectors.T)[:, ::-1]
+                for seed in range(n):
+                    order = np.random.default_rng(seed).permutation(len(table.ids))
+                    rows = [Row(id=str(i), document="", metadata={"n": 1}, vector=table.vectors[i]) for i in order]
+                    with (
+                        tempfile.TemporaryDirectory() as folder,
+                        Chroma(store.info, Path(folder), Path(folder)) as graph,
+                    ):
+                        graph.upsert(name, rows)
+                        found = [list(map(int, ids)) for ids in graph.nearest(name, queries, 26)]
+                    scores = [
+                        np.sort(table.vectors[at] @ query)[::-1] for at, query in zip(found, queries, strict=True)
+                    ]
+                    missed = sum(got[0] < best[0] - 1e-6 for got, best in zip(scores, exact, strict=True))
+                    hits = [np.mean(got[:10] >= best[9] - 1e-6) for got, best in zip(scores, exact, strict=True)]
+                    sys.stdout.write(
+                        f"{kind}, {len(rows):,} rows: the best match was missed by {missed} of {n_queries:,} queries,"
+                        f" recall@10 {np.mean(hits):.4f}\n"
+                    )
 
 
 def report_time(began: float, n_queries: int, end: str = "") -> None:
@@ -248,7 +290,11 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=200_000, help="rows up to which indexes with graphs are filled")
     parser.add_argument("--way", help="measure this way with the rows of --file")
     parser.add_argument("--file", type=Path)
+    parser.add_argument("--graphs", type=int, help="fill the graphs of look-ups so many times")
     args = parser.parse_args()
+    if args.graphs:
+        measure_graphs(args.graphs, args.queries)
+        return
     if args.way:
         measure_rows(args.way, args.file, args.queries, args.top)
         return

@@ -150,14 +150,22 @@ def check(path: Path, digest: str, encoders: Encoders) -> str:
     return "harmless"
 
 
-class Replies(ReplyCache):
+class Replies(CacheFile):
     """The cache of one model's replies, as texts."""
 
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, lost="they are asked for again")
+        self._replies = ReplyCache(path)
+
     def get(self, request: ChatRequest) -> Any:  # type: ignore[override]
-        return (reply := self.find(request_key("m", request))) and reply.text
+        return (reply := self._replies.find(request_key("m", request))) and reply.text
 
     def put(self, request: ChatRequest, text: str) -> None:  # type: ignore[override]
-        self.store(request_key("m", request), ChatReply(text=text, model="m"))
+        self._replies.store(request_key("m", request), ChatReply(text=text, model="m"))
+
+    def close(self) -> None:
+        self._replies.close()
+        super().close()
 
 
 PLACES = (
