@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 from data.codec import dumps
 from data.errors import MissingRequirement, StoreError
 from data.files import sha256_hex, user_folder, write_atomic, writer_lock
-from data.images.views import views_mark
 from data.records import Term
 from kb.store.knowledge_base import KnowledgeBase
 from kb.store.rows import term_of
@@ -81,6 +80,7 @@ def unpack_shipped(home: Path, encoders: Encoders) -> Path:
     Raises:
         KnowledgeBaseLocked: if another process is still unpacking it after five minutes.
     """
+    from data.images.views import views_mark
     from kb.pipeline.builder import build
     from kb.sources.starter import StarterSource
     from kb.store.layout import SCHEMA_VERSION

@@ -19,7 +19,6 @@ from data.codec import loads
 from data.contracts import Checklist, Encoders, VectorTable
 from data.errors import FieldmarkError, SourceUnavailable, SpaceMismatch, StoreError
 from data.files import Closing
-from data.images.views import views_mark
 from data.records import RangeFact, Source, SpeciesEntry, Status, Taxon, Term
 from kb.store.chroma import Chroma
 from kb.store.generations import generation_of, read_table
@@ -82,6 +81,8 @@ class KnowledgeBase(Closing):
 
     def outdated_anchors(self, encoders: Encoders) -> int:
         """Return the number of species with reference photos encoded with another detector or rule of views."""
+        from data.images.views import views_mark  # look-ups need no photos
+
         end = end_of_mark(views_mark(encoders.detector))
         collections = [collection_name("anchors", space) for space in self.info.anchor_spaces]
         return self.ledger.n_marked_otherwise("encode", collections, end=end)
