@@ -78,6 +78,10 @@ class MissingContact(MissingRequirement):
         )
 
 
+class PrivateWiki(MissingRequirement):
+    """Whoever asks may not read the wiki."""
+
+
 class SpaceMismatch(MissingRequirement):
     """Encoders and knowledge base have different vector spaces."""
 

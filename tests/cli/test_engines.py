@@ -37,7 +37,6 @@ def test_the_engine_and_its_address_are_settings_of_all_verbs(
     for verb in (
         ["identify", drawings],
         ["index-images", drawings],
-        ["rerank", drawings, "--query", "a red bird", "--method", "similarity"],
         ["build", "--source", "starter", "--taxon", "Tyto alba", "--kb", "owl.kb"],
     ):
         run = cli.call(*verb, "--set", "engine=ray", "--set", "ray_address=127.0.0.1:1")

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 x = errors
 PLAIN = {
     1: [x.StoreError], 2: [x.UsageError, x.ConfigError, x.MissingContents],
-    3: [x.MissingContact, x.KnowledgeBaseLocked, x.NoEvidence, x.KeyRejected, x.NotCached],
+    3: [x.MissingContact, x.KnowledgeBaseLocked, x.NoEvidence, x.KeyRejected, x.NotCached, x.PrivateWiki],
     5: [x.UnknownTaxon, x.BadImage, x.NothingReadable],
     6: [
         x.SourceUnavailable, x.RateLimited, x.MalformedAnswer, x.TooLarge, x.PageNotFound, x.Disallowed,

@@ -25,6 +25,7 @@ from data.errors import (
     MissingRequirement,
     PageNotFound,
     PrivateAddress,
+    PrivateWiki,
     SourceError,
     SourceUnavailable,
     UsageError,
@@ -59,10 +60,6 @@ BOT_PASSWORD = (
 )
 Json: TypeAlias = dict[str, Any]
 LARGEST_NUMBER: Final = 2**63 - 1  # what a database holds
-
-
-class _PrivateWiki(MissingRequirement):
-    """Whoever asks may not read the wiki."""
 
 
 class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
@@ -132,7 +129,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         n_logins = self._n_logins
         try:
             return self._retrier.run(lambda: self._ask(fields))
-        except _PrivateWiki:
+        except PrivateWiki:
             if self._login is None:
                 raise
             with self._login_lock:
@@ -295,7 +292,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
             raise PageNotFound(f"{self.host}: {info}")
         if code == "readapidenied":
             who = f"{self._login[0]} may not read" if self._login else "only its users may read"
-            raise _PrivateWiki(f"{self.host} is a private wiki, which {who}.", hint=BOT_PASSWORD)
+            raise PrivateWiki(f"{self.host} is a private wiki, which {who}.", hint=BOT_PASSWORD)
         raise SourceError(f"{self.host} rejected the request: {code}: {info}")
 
     @property

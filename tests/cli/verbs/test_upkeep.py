@@ -53,7 +53,7 @@ def test_verify_repairs_a_missing_index_and_exits_with_1_for_missing_articles(
     cli: Any, built_kb: Path, tmp_path: Path
 ) -> None:
     broken = shutil.copytree(built_kb, tmp_path / "broken.kb")
-    shutil.rmtree(broken / "chroma")
+    shutil.rmtree(next((broken / "vectors").glob("*/chroma")))
     before = found_by(cli, "verify", "--kb", built_kb)
     first = cli.call("verify", "--kb", broken)
     assert first.exit_code == 1
