@@ -21,8 +21,6 @@ from data.arrays import FloatArray
 
 IMAGE_PX: Final = 260
 _N_CACHED: Final = 2  # batches that are encoded at once
-BATCH: Final = 1
-"""Pictures a run: with more, a picture's features would depend in the last bits on its place in the batch."""
 
 
 def open_model(path: Path) -> Any:  # noqa: ANN401  # onnxruntime has no types
@@ -82,15 +80,12 @@ def _are_same(images: tuple[Image.Image, ...], others: tuple[Image.Image, ...]) 
     return len(images) == len(others) and all(a is b for a, b in zip(images, others, strict=True))
 
 
-def pixels_of(image: Image.Image, out: FloatArray | None = None) -> FloatArray:
-    """Return a picture as `(3, IMAGE_PX, IMAGE_PX)` float32 in [-1, 1], resized without cropping.
-
-    Written to `out` if it is given, because new memory for each picture is slow.
-    """
+def pixels_of(image: Image.Image) -> FloatArray:
+    """Return a picture as `(3, IMAGE_PX, IMAGE_PX)` float32 in [-1, 1], resized without cropping."""
     size = (IMAGE_PX, IMAGE_PX)
     plain = image if image.mode == "RGB" else image.convert("RGB")  # which would copy it
     small = plain.resize(size, Image.Resampling.BICUBIC, reducing_gap=3.0)
-    pixels = np.empty((3, *size), dtype=np.float32) if out is None else out
+    pixels = np.empty((3, *size), dtype=np.float32)
     for channel, band in zip(pixels, small.split(), strict=True):
         channel[:] = np.asarray(band)
         channel -= 127
@@ -106,7 +101,6 @@ class Tower(OnnxModel):
     threads.
     """
 
-    _memory: Any = field(default_factory=threading.local, init=False, repr=False)
     _recent: deque[tuple[tuple[Image.Image, ...], FloatArray]] = field(
         default_factory=lambda: deque(maxlen=_N_CACHED), init=False, repr=False
     )
@@ -117,7 +111,10 @@ class Tower(OnnxModel):
         return int(self.session.get_outputs()[0].shape[1])
 
     def features_of_pixels(self, pixels: FloatArray) -> FloatArray:
-        """Return the `(n_features,)` features of a picture from `pixels_of`."""
+        """Return the `(n_features,)` features of a picture from `pixels_of`.
+
+        One picture a run: with more, its features would depend in the last bits on its place in the batch.
+        """
         rows: list[FloatArray] = self.session.run(None, {"pixels": pixels[None]})[0]
         return rows[0]
 
@@ -130,9 +127,7 @@ class Tower(OnnxModel):
                     return features.copy()
 
         def run(image: Image.Image) -> FloatArray:
-            if not hasattr(self._memory, "pixels"):
-                self._memory.pixels = np.empty((3, IMAGE_PX, IMAGE_PX), dtype=np.float32)
-            return self.features_of_pixels(pixels_of(image, self._memory.pixels))
+            return self.features_of_pixels(pixels_of(image))
 
         out = np.zeros((len(key), self.n_features), dtype=np.float32)
         if len(key) == 1:

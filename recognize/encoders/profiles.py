@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from data.contracts import Encoders, TextImageEncoder
@@ -59,18 +60,6 @@ def _load_general() -> Encoders:
     return load_general()
 
 
-def _load_paper() -> Encoders:
-    """Return the encoders of VR-RAG, sections 5.1, 5.2 and 6.1.
-
-    Photos are encoded whole, as in the paper. Differs: the paper's "SigLIP with ViT-L14" does not exist; L/16 at 256 px
-    is the nearest. Its sentence encoder is ours, since the paper has none.
-    """
-    from recognize.encoders.open_clip_models import OpenClipEncoder
-
-    names = ("ViT-L-14/openai", "ViT-L-14/laion2b_s32b_b82k", "ViT-L-16-SigLIP-256/webli")
-    return _searched_with("paper", *map(OpenClipEncoder, names))
-
-
 def _load_best() -> Encoders:
     from recognize.detect.birds import NanoDet
     from recognize.encoders.open_clip_models import OpenClipEncoder
@@ -86,38 +75,30 @@ def _load_best() -> Encoders:
     )
 
 
-def _searched_with(profile: str, *text_image: TextImageEncoder) -> Encoders:
-    """Return a profile with these encoders for searches by words; the others are those of `paper`."""
+def _load_published(profile: str) -> Encoders:
+    """Return the encoders of VR-RAG, sections 5.1, 5.2 and 6.1, or others of a paper in place of its text-image ones.
+
+    Photos are encoded whole, as in the paper. Differs: the paper's "SigLIP with ViT-L14" does not exist; L/16 at 256 px
+    is the nearest. Its sentence encoder is ours, since the paper has none.
+    """
+    from recognize.encoders.open_clip_models import OpenClipEncoder
     from recognize.encoders.sentence_models import SentenceEncoder
     from recognize.encoders.timm_models import TimmEncoder
+    from recognize.encoders.transformers_models import Blip2Encoder, E5vEncoder
 
+    of_paper = ("ViT-L-14/openai", "ViT-L-14/laion2b_s32b_b82k", "ViT-L-16-SigLIP-256/webli")
+    text_image: dict[str, tuple[TextImageEncoder, ...]] = {
+        "paper": tuple(map(OpenClipEncoder, of_paper)),
+        "clip-336": (OpenClipEncoder("ViT-L-14-336/openai"),),  # VisRet, appendix B; interactive retrieval, section 4.2
+        "e5-v": (E5vEncoder(),),  # the second one of VisRet, appendix B
+        "blip-2": (Blip2Encoder(),),  # the second one of interactive retrieval, section 4.2
+    }
     return Encoders(
         profile=profile,
-        text_image=text_image,
+        text_image=text_image[profile],
         visual=TimmEncoder("vit_large_patch14_dinov2.lvd142m", image_px=224),
         sentence=SentenceEncoder(),
     )
-
-
-def _load_clip_336() -> Encoders:
-    """Return the encoder of VisRet, appendix B, and of interactive retrieval, section 4.2."""
-    from recognize.encoders.open_clip_models import OpenClipEncoder
-
-    return _searched_with("clip-336", OpenClipEncoder("ViT-L-14-336/openai"))
-
-
-def _load_e5v() -> Encoders:
-    """Return the second encoder of VisRet, appendix B."""
-    from recognize.encoders.transformers_models import E5vEncoder
-
-    return _searched_with("e5-v", E5vEncoder())
-
-
-def _load_blip2() -> Encoders:
-    """Return the second encoder of interactive retrieval, section 4.2."""
-    from recognize.encoders.transformers_models import Blip2Encoder
-
-    return _searched_with("blip-2", Blip2Encoder())
 
 
 # All but `starter` and `general` need the extra `models` and weights of a hub; their loading is
@@ -125,10 +106,10 @@ def _load_blip2() -> Encoders:
 LOADERS: Final[dict[str, Callable[[], Encoders]]] = {
     "starter": _load_starter,
     "general": _load_general,
-    "paper": _load_paper,
+    "paper": partial(_load_published, "paper"),
     "best": _load_best,
-    "clip-336": _load_clip_336,
-    "e5-v": _load_e5v,
-    "blip-2": _load_blip2,
+    "clip-336": partial(_load_published, "clip-336"),
+    "e5-v": partial(_load_published, "e5-v"),
+    "blip-2": partial(_load_published, "blip-2"),
 }
 """Profile of `recognize.settings.PROFILES` -> its loader."""

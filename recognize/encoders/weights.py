@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,8 +29,9 @@ _LIBRARIES: Final[Mapping[type, tuple[str, str]]] = {
     TorchEncoder: ("transformers", "transformers"),
 }
 """Kind of encoder -> its library, and the package of that."""
-_WEIGHT_FILES: Final = ("open_clip_model.safetensors", "open_clip_pytorch_model.bin", "model.safetensors",
-                        "pytorch_model.bin", "model.safetensors.index.json")  # fmt: skip
+_OPEN_CLIP_FILES: Final = ("open_clip_model.safetensors", "open_clip_pytorch_model.bin")
+_OTHER_FILES: Final = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
+                       "pytorch_model.bin.index.json")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,24 +127,24 @@ def _weights(role: Literal["text-image", "visual", "sentence"], encoder: Encoder
     repository = published.repository if published else _repository(model, library)
     is_installed = all(find_spec(name) is not None for name in ("torch", library))
 
-    def found(place: Literal["cached", "package", "folder"], path: Path, size: int) -> EncoderWeights:
+    def found(place: Literal["cached", "package", "folder"], path: Path, files: Sequence[Path]) -> EncoderWeights:
         return EncoderWeights(
             role=role, name=model, package=package, is_installed=is_installed, place=place, path=str(path),
-            disk_bytes=size,
+            disk_bytes=_size(files),
         )  # fmt: skip
 
     folder = Path(model.removeprefix(_LOCAL))
     if folder.is_dir():
-        return found("folder", folder, _size(_weight_file(folder)))
+        return found("folder", folder, _weight_files(folder, library))
     if repository == PUBLISHED[MINILM].repository and (packaged := minilm_folder()) is not None:
-        return found("package", packaged, _size(_weight_file(packaged)))
-    weights = _weight_file(_snapshot(cache, repository)) if repository else None
-    missing = [repository] if repository and weights is None else []
+        return found("package", packaged, _weight_files(packaged, library))
+    weights = _weight_files(_snapshot(cache, repository), library) if repository else []
+    missing = [repository] if repository and not weights else []
     tokenizer = published.tokenizer if published else None
     if tokenizer and not any(_snapshot(cache, tokenizer).glob("tokenizer*")):
         missing.append(tokenizer)
-    if weights is not None and not missing:
-        return found("cached", weights, _size(weights))
+    if weights and not missing:
+        return found("cached", weights[0], weights)
     return EncoderWeights(
         role=role, name=model, package=package, is_installed=is_installed, place="missing", missing=tuple(missing),
         disk_bytes=_size(weights) if weights else None,
@@ -165,9 +167,17 @@ def _snapshot(cache: Path, repository: str) -> Path:
     return root / "snapshots" / (main.read_text(encoding="utf-8").strip() if main.is_file() else "none")
 
 
-def _weight_file(folder: Path) -> Path | None:
-    return next((file for name in _WEIGHT_FILES if (file := folder / name).is_file()), None)
+def _weight_files(folder: Path, library: str) -> list[Path]:
+    """Return the file of the weights that a library reads, or an index and its shards; empty if one is missing."""
+    for name in _OPEN_CLIP_FILES if library == "open_clip" else _OTHER_FILES:
+        files = [folder / name]
+        if name.endswith(".index.json") and files[0].is_file():
+            shards = json.loads(files[0].read_bytes())["weight_map"].values()
+            files += sorted(folder / shard for shard in set(shards))
+        if all(file.is_file() for file in files):
+            return files
+    return []
 
 
-def _size(file: Path | None) -> int:
-    return file.stat().st_size if file is not None else 0
+def _size(files: Sequence[Path]) -> int:
+    return sum(file.stat().st_size for file in files)

@@ -9,6 +9,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Final, TypeVar
@@ -46,40 +47,33 @@ class CandidateContext:
     def __init__(self, store: KnowledgeStore, context: ReaderContext, sources: SourceTexts) -> None:
         """Set up; raise `MissingRequirement` if the store has no text of that kind."""
         self.context: Final = context
-        self._store, self._sources = store, sources
-        self._cache: dict[str, str] = {}
-        if context in ("summary", "article") and not any(map(self._text, store.taxon_ids)):
-            self._refuse()
+        self._text = cache(partial(_text_of, store, context, sources))
+        if context in _LACKING and not any(map(self._text, store.taxon_ids)):
+            what, hint = _LACKING[context]
+            raise MissingRequirement(f"{store.path} holds no {what} for the reader context '{context}'", hint=hint)
 
     def texts(self, taxon_ids: Sequence[str]) -> list[str | None]:
         """Return the text of each species, empty if missing; None in the context `names`."""
-        if self.context == "names":
-            return [None] * len(taxon_ids)
-        return [self._text(taxon_id) for taxon_id in taxon_ids]
+        return [None if self.context == "names" else self._text(taxon_id) for taxon_id in taxon_ids]
 
-    def _text(self, taxon_id: str) -> str:
-        if taxon_id not in self._cache:
-            self._cache[taxon_id] = self._look_up(taxon_id)
-        return self._cache[taxon_id]
 
-    def _look_up(self, taxon_id: str) -> str:
-        if self.context == "article":
-            return self._sources.article(taxon_id) or ""
-        [entry] = self._store.species([taxon_id])
-        if self.context == "summary":
-            return self._sources.draft(taxon_id) or _first_pass(entry.summary)
-        return entry.summary.text if entry.summary is not None else ""
+_LACKING: Final = {
+    "article": ("articles", "Use a knowledge base that kb build made from a wiki or a folder."),
+    "summary": (
+        "first-pass summaries",
+        "Build with --distiller model-two-pass, which keeps them, or with --distiller model-summary.",
+    ),
+}
+"""Context -> what a store may lack for it, and the way to get it."""
 
-    def _refuse(self) -> None:
-        if self.context == "article":
-            raise MissingRequirement(
-                f"{self._store.path} holds no articles for the reader context 'article'",
-                hint="Use a knowledge base that kb build made from a wiki or a folder.",
-            )
-        raise MissingRequirement(
-            f"{self._store.path} holds no first-pass summaries for the reader context 'summary'",
-            hint="Build with --distiller model-two-pass, which keeps them, or with --distiller model-summary.",
-        )
+
+def _text_of(store: KnowledgeStore, context: ReaderContext, sources: SourceTexts, taxon_id: str) -> str:
+    if context == "article":
+        return sources.article(taxon_id) or ""
+    [entry] = store.species([taxon_id])
+    if context == "summary":
+        return sources.draft(taxon_id) or _first_pass(entry.summary)
+    return entry.summary.text if entry.summary is not None else ""
 
 
 def _first_pass(summary: Summary | None) -> str:

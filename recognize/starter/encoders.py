@@ -47,7 +47,8 @@ thick thin pointed conical large small forked rounded slender stout straight dar
 """
 PARTS: Final = tuple(_PART_NAMES.split())
 ATTRIBUTES: Final = tuple(_ATTRIBUTE_NAMES.split())
-_PART_OF: Final = {word: PARTS.index(name) for word, name in column("parts", "starter").items()}
+_PART_WORDS: Final = column("parts", "starter")
+_PART_OF: Final = {word: PARTS.index(name) for word, name in _PART_WORDS.items()}
 _ATTRIBUTE_OF: Final = {
     word: ATTRIBUTES.index(name) for table in ("colours", "looks") for word, name in column(table, "starter").items()
 }
@@ -72,8 +73,6 @@ def pairs_of(words: list[str]) -> set[int]:
     }
 
 
-_PART_WORDS: Final = column("parts", "starter")
-_ATTRIBUTES: Final = frozenset((*column("colours", "starter"), *column("looks", "starter")))
 # Marks that some birds have and others lack; every bird has a bill, so the word alone tells none apart.
 _MARKS: Final = frozenset(("crest", "wingbar", "eyering", "eyestripe", "eyebrow", "mask", "collar", "moustache"))
 _ANIMALS: Final = frozenset(
@@ -101,7 +100,7 @@ def visible_words(text: str) -> tuple[str, ...]:
         parts = {at for at, word in enumerate(words) if word in _PART_WORDS}
         birds = {at for at, word in enumerate(words) if _is_bird(word)}
         for at, word in enumerate(words):
-            if word in _ATTRIBUTES:
+            if word in _ATTRIBUTE_OF:
                 is_of_part = not parts.isdisjoint(range(at - WINDOW, at + WINDOW + 1))
                 is_before_a_bird = not birds.isdisjoint(range(at + 1, at + 1 + _BEFORE_A_BIRD))
                 if is_of_part or is_before_a_bird or sentence.strip() == word:
@@ -122,7 +121,7 @@ def _is_of_another_animal(tokens: list[str]) -> bool:
     for at, word in enumerate(tokens):
         if any(organisms().get(form) in _ANIMALS for form in (word, *variants(word))):
             following = tokens[at + 1] if at + 1 < len(tokens) else ""
-            if following not in _ATTRIBUTES and not _is_bird(following):
+            if following not in _ATTRIBUTE_OF and not _is_bird(following):
                 return True
     return False
 

@@ -115,20 +115,14 @@ def rows_of_two_values(n: Any, dim: Any, seed: int = 0) -> Any:
 )
 def test_product_errors_are_below_half_of_the_doubt(make: Any, n_photos: int, n_rows: int, dim: int) -> None:
     queries, matrix = make(n_photos, dim), make(n_rows, dim, seed=1)
-    out = np.empty((n_photos, n_rows), dtype=np.float32)
-    exact.multiply(queries, matrix, out)
+    out = exact.multiply(queries, matrix)
     truth = queries.astype(np.float64) @ matrix.astype(np.float64).T
     assert np.all(np.abs(out - truth).max(axis=1) < doubts_of(truth.max(axis=1)) / 2)
 
 
-@pytest.mark.parametrize(
-    ("block", "term", "dims"), [(1, 10, (8,)), (7, 40, (8, 12, 5)), (10, 10**6, ()), (512, 10**6, (8, 12, 5))]
-)
-def test_blocks_of_scores_are_the_mean_over_encoders(
-    monkeypatch: pytest.MonkeyPatch, block: int, term: Any, dims: Any
-) -> None:
+@pytest.mark.parametrize(("block", "dims"), [(1, (8,)), (7, (8, 12, 5)), (10, ()), (512, (8, 12, 5))])
+def test_blocks_of_scores_are_the_mean_over_encoders(monkeypatch: pytest.MonkeyPatch, block: int, dims: Any) -> None:
     monkeypatch.setattr(exact, "_BLOCK", block)
-    monkeypatch.setattr(exact, "_TERM", term)
     queries = tuple(unit_rows(10, dim, seed=dim) for dim in dims)
     matrices = tuple(unit_rows(23, dim, seed=dim + 1) for dim in dims)
     pairs = zip(queries, matrices, strict=True)
@@ -139,8 +133,8 @@ def test_blocks_of_scores_are_the_mean_over_encoders(
         asked.append(Product(queries, (np.concatenate(matrices, axis=1),)))
     for at, (scores, *joined) in exact.score_blocks(10, asked):
         photos += range(10)[at]
-        assert len(scores.base) == min(block, 10), "memory does not grow with the photos"
-        found.append(scores.copy())
+        assert len(scores) <= block, "memory does not grow with the photos"
+        found.append(scores)
         assert all(other == pytest.approx(scores, abs=1e-6) for other in joined)
     assert photos == list(range(10))
     assert np.concatenate(found) == pytest.approx(total / max(1, len(dims)), abs=1e-6)

@@ -202,9 +202,9 @@ def test_errors_below_half_of_the_doubt_change_no_ranking(monkeypatch: pytest.Mo
 
     expected, plain, rng = rank(), exact.multiply, np.random.default_rng(3)
 
-    def off(queries: Any, matrix: Any, out: Any) -> None:
-        plain(queries, matrix, out)
-        out += (0.45 * DOUBT * rng.choice([-1, 1], size=out.shape)).astype(np.float32)
+    def off(queries: Any, matrix: Any) -> Any:
+        scores = plain(queries, matrix)
+        return scores + (0.45 * DOUBT * rng.choice([-1, 1], size=scores.shape)).astype(np.float32)
 
     monkeypatch.setattr(exact, "multiply", off)
     assert rank() == expected
