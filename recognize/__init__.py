@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from recognize.confidence.prior import SpeciesList as SpeciesList
     from recognize.encoders.profiles import load_encoders as load_encoders
     from recognize.encounters import bursts as bursts
-    from recognize.evaluation.report import SpeciesReport as SpeciesReport
-    from recognize.evaluation.report import evaluate as evaluate
+    from recognize.evaluation.comparison import SpeciesReport as SpeciesReport
+    from recognize.evaluation.comparison import evaluate as evaluate
     from recognize.explanation import Explanation as Explanation
     from recognize.explanation import explain as explain
     from recognize.recognizer import PhotoRanking as PhotoRanking
@@ -31,9 +31,9 @@ _MODULES: Final = {
     "PhotoRanking": "recognize.recognizer",
     "Recognizer": "recognize.recognizer",
     "SpeciesList": "recognize.confidence.prior",
-    "SpeciesReport": "recognize.evaluation.report",
+    "SpeciesReport": "recognize.evaluation.comparison",
     "bursts": "recognize.encounters",
-    "evaluate": "recognize.evaluation.report",
+    "evaluate": "recognize.evaluation.comparison",
     "explain": "recognize.explanation",
     "load_encoders": "recognize.encoders.profiles",
 }

@@ -130,6 +130,11 @@ def candidate_name(candidate: Candidate) -> str:
     return names if candidate.taxon_rank == "species" else f"{candidate.taxon_rank} {names}"
 
 
+def short_name(candidate: Candidate) -> str:
+    """Return the English name of a candidate, else its scientific name."""
+    return candidate.common_name or candidate.scientific_name
+
+
 def is_answer(answer: Answer, candidate: Candidate) -> bool:
     """Return whether a candidate is the answer itself, not a species of a genus or family that is the answer."""
     return (answer.rank, answer.name) == (candidate.taxon_rank, candidate.scientific_name)

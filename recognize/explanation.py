@@ -12,6 +12,7 @@ from data.lexicon.appearance import kind_of
 from data.lexicon.marks import Mark, every_mark, find_marks
 from data.lexicon.words import BIRDS, shared_group
 from data.records import Candidate, Identification, SpeciesEntry
+from recognize.answers import short_name
 
 _WHOLE: Final = ("", "plumage", "body")  # "red all over", "the plumage is red"
 _Aspect = tuple[str, str, str, str]
@@ -172,7 +173,7 @@ def explain(store: KnowledgeStore, identification: Identification) -> Explanatio
             image=identification.image,
             first=first,
             is_anchor_of=owner.taxon_id if owner else None,
-            text=" ".join([f"{_name(first)} is the only candidate.", *_about_anchor(owner)]),
+            text=" ".join([f"{short_name(first)} is the only candidate.", *_about_anchor(owner)]),
         )
     second = others[0]
     entries = store.species([first.taxon_id, second.taxon_id])
@@ -214,8 +215,8 @@ def _about_anchor(owner: Candidate | None) -> list[str]:
     if owner is None:
         return []
     return [
-        f"This photo is a reference photo of {_name(owner)}, or looks the same as one. Its score says nothing about "
-        "other photos."
+        f"This photo is a reference photo of {short_name(owner)}, or looks the same as one. Its score says nothing "
+        "about other photos."
     ]
 
 
@@ -254,9 +255,10 @@ def _about_scores(
     deciding: str | None,
 ) -> str:
     if first.score <= second.score:
-        return f"{_name(first)} and {_name(second)} have the same score; the order of the knowledge base decides."
+        both = f"{short_name(first)} and {short_name(second)}"
+        return f"{both} have the same score; the order of the knowledge base decides."
     against = [names[stage] for stage, part in lead_by_stage.items() if part < 0 and not _lacks(second, stage)]
-    text, alone = f"{_name(first)} scores higher than {_name(second)}", ""
+    text, alone = f"{short_name(first)} scores higher than {short_name(second)}", ""
     if deciding is not None:
         others = [part for stage, part in lead_by_stage.items() if part > 0 and stage != deciding]
         share = "" if not others else ", mostly" if max(others) <= lead_by_stage[deciding] else ", partly"
@@ -264,7 +266,7 @@ def _about_scores(
         text += f"{share} on {'the' if deciding == 'list' else 'its'} {names[deciding]}"
     if against:
         favour = "favour" if len(against) > 1 or against[0].endswith("s") else "favours"
-        return f"{text}; the {_listed(against)} {favour} {_name(second)}."
+        return f"{text}; the {_listed(against)} {favour} {short_name(second)}."
     return f"{text}{alone}."
 
 
@@ -273,7 +275,7 @@ def _about_missing(
 ) -> list[str]:
     """Return a sentence for each fixed part that makes a difference; missing descriptions have one of their own."""
     return [
-        f"{_name(candidate)} has no {names[stage]}: that part of its score is fixed."
+        f"{short_name(candidate)} has no {names[stage]}: that part of its score is fixed."
         for stage in ("visual", "prototype")
         for candidate in (first, second)
         if lead_by_stage.get(stage) and _lacks(candidate, stage)
@@ -282,7 +284,7 @@ def _about_missing(
 
 def _about_marks(first: Candidate, second: Candidate, entries: list[SpeciesEntry], found: Contrast) -> list[str]:
     """Return sentences on differing parts, then on marks of one species only."""
-    without = [_name(c) for c, entry in zip((first, second), entries, strict=True) if entry.summary is None]
+    without = [short_name(c) for c, entry in zip((first, second), entries, strict=True) if entry.summary is None]
     if without:
         return [f"There is no description of {' or '.join(without)} to compare."]
     sentences = []
@@ -290,18 +292,14 @@ def _about_marks(first: Candidate, second: Candidate, entries: list[SpeciesEntry
     for each in found.differing:
         verb = "are" if each.part.endswith("s") or each.part == "feet" else "is"
         ours, theirs = _listed(each.ours), _listed(each.theirs)
-        sentences.append(f"The {each.named} {verb} {ours} in {_name(first)} and {theirs} in {_name(second)}.")
+        sentences.append(f"The {each.named} {verb} {ours} in {short_name(first)} and {theirs} in {short_name(second)}.")
     for candidate, marks in ((first, found.only_ours), (second, found.only_theirs)):
         by_themselves = found.elsewhere(marks)
         # A colour without a part is weak evidence, shown only if there is no other mark.
         alone = [mark.shown for mark in [each for each in by_themselves if each.part] or by_themselves][:_MOST_MARKS]
         if alone:
-            sentences.append(f"Only the {_name(candidate)} description mentions {_listed(alone)}.")
+            sentences.append(f"Only the {short_name(candidate)} description mentions {_listed(alone)}.")
     return sentences or ["Their descriptions mention the same marks."]
-
-
-def _name(candidate: Candidate) -> str:
-    return candidate.common_name or candidate.scientific_name
 
 
 def _listed(words: Sequence[str]) -> str:

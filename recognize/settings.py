@@ -87,6 +87,8 @@ class IdentifySettings:
 
 Vocabulary = Literal["open", "bounded"]
 """Possible answers of an evaluation."""
+ANCHOR_SETS: Final = ("kb", "train", "wiki")
+"""Reference photos of an evaluation: of the knowledge base, training photos, or lead images of articles."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -43,7 +43,7 @@ def calibrate(ctx: click.Context, kb: Path | None, preset: str, photos: Path | N
     """
     from kb.store.calibrations import save_calibration
     from recognize.calibration.calibrate import calibrate as fit
-    from recognize.calibration.sources import photos_of_anchors, photos_of_files
+    from recognize.calibration.cases import photos_of_anchors, photos_of_files
     from recognize.confidence.calibration import calibration_bytes
     from recognize.scoring.knowledge import read_knowledge
 

@@ -109,7 +109,7 @@ def show_calibration(path: Path, store: KnowledgeBase, encoders: Encoders) -> No
     """Calibrate with the reference drawings, as `kb calibrate` does, and print the errors before and after."""
     from kb.store.calibrations import save_calibration
     from recognize.calibration.calibrate import calibrate
-    from recognize.calibration.sources import photos_of_anchors
+    from recognize.calibration.cases import photos_of_anchors
     from recognize.confidence.calibration import calibration_bytes
     from recognize.scoring.knowledge import read_knowledge
 

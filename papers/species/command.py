@@ -65,8 +65,7 @@ def species(
     """
     from cli.verbs.eval.species.command import select
     from papers.species.retrieval import retrieval_rows
-    from recognize.evaluation.datasets import read_dataset
-    from recognize.evaluation.labelled import read_photos
+    from recognize.evaluation.labelled import read_dataset, read_photos
 
     if readers and (texts != "descriptions" or vocabulary not in ((), ("open",)) or anchors not in ((), ("kb",))):
         raise UsageError("--readers takes descriptions, an open vocabulary and the reference photos of --kb.")

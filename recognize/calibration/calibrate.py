@@ -14,8 +14,7 @@ from data.errors import BadInput
 from data.records import vocabulary_hash
 from data.words import plural
 from recognize.answers import RANKS, UNKNOWN_FROM, JudgedRank
-from recognize.calibration.cases import Cases, Identifier, OnProgress, Truths, spread
-from recognize.calibration.sources import LabelledSource
+from recognize.calibration.cases import Cases, Identifier, LabelledSource, OnProgress, Truths, spread
 from recognize.confidence.calibration import (
     Calibration,
     Chances,

@@ -26,6 +26,7 @@ from recognize.answers import (
     percent,
     place_line,
     seen_text,
+    short_name,
     status_of,
     unanswered_text,
     unknown_text,
@@ -218,7 +219,7 @@ def notes(row: Identification, why: Explanation | None) -> str:
     parts = []
     if why is not None and why.is_anchor_of is not None:
         owner = next((c for c in row.candidates if c.taxon_id == why.is_anchor_of), None)
-        of = f" of {escape(_common(owner))}" if owner else ""
+        of = f" of {escape(short_name(owner))}" if owner else ""
         parts.append(
             f"<p class=note>This photo is a reference photo{of}, or looks the same as one. Its score says nothing "
             "about other photos.</p>"
@@ -307,7 +308,9 @@ def _read(reading: Reading, candidates: tuple[Candidate, ...]) -> str:
     if not reading.agreement:
         return f"<p class=note>The reader did not answer: {escape(reason)}</p>"
     chosen = next((each for each in candidates if each.taxon_id == reading.choice), None)
-    name = "none of the candidates" if reading.choice is None else escape(_common(chosen) or reading.choice)
+    name = (
+        "none of the candidates" if reading.choice is None else escape(short_name(chosen) if chosen else reading.choice)
+    )
     share = "All" if reading.agreement == 1 else percent(reading.agreement)
     sure = f"{share} of its samples agree"
     if silent := unanswered_text(reading):
@@ -316,10 +319,6 @@ def _read(reading: Reading, candidates: tuple[Candidate, ...]) -> str:
         sure += f"; margin to the next label {reading.margin:.1f} nats"
     reason_html = f"<p>{escape(reason)}</p>" if reason else "<p class=small>No reason given.</p>"
     return f"<blockquote><p><b>The reader chose {name}</b></p>{reason_html}<p class=small>{sure}</p></blockquote>"
-
-
-def _common(candidate: Candidate | None) -> str:
-    return "" if candidate is None else candidate.common_name or candidate.scientific_name
 
 
 def _short(answer: Answer) -> str:

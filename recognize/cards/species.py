@@ -12,6 +12,7 @@ from typing import Final
 from data.lexicon.marks import Mark, mark_words
 from data.lexicon.words import group_of_taxon, shared_group
 from data.records import Candidate, SpeciesEntry
+from recognize.answers import short_name
 from recognize.cards.pictures import figures, source_text
 from recognize.explanation import Contrast, contrast, stage_names
 
@@ -32,7 +33,7 @@ class Shown:
     @property
     def name(self) -> str:
         """The English name, else the scientific name."""
-        return self.candidate.common_name or self.candidate.scientific_name
+        return short_name(self.candidate)
 
     @property
     def genus(self) -> str:

@@ -43,7 +43,7 @@ def load_text_image_encoder(name: str = "starter") -> TextImageEncoder:
             f'Unknown encoder "{name}".',
             hint=f"Expected {', '.join(PROFILES)}, or a model of open_clip such as ViT-L-14-336/openai.",
         )
-    from recognize.encoders.open_clip_models import OpenClipEncoder
+    from recognize.encoders.vision_models import OpenClipEncoder
 
     return OpenClipEncoder(name)
 
@@ -62,9 +62,8 @@ def _load_general() -> Encoders:
 
 def _load_best() -> Encoders:
     from recognize.detect.birds import NanoDet
-    from recognize.encoders.open_clip_models import OpenClipEncoder
     from recognize.encoders.sentence_models import SentenceEncoder
-    from recognize.encoders.timm_models import TimmEncoder
+    from recognize.encoders.vision_models import OpenClipEncoder, TimmEncoder
 
     return Encoders(
         profile="best",
@@ -81,10 +80,9 @@ def _load_published(profile: str) -> Encoders:
     Photos are encoded whole, as in the paper. Differs: the paper's "SigLIP with ViT-L14" does not exist; L/16 at 256 px
     is the nearest. Its sentence encoder is ours, since the paper has none.
     """
-    from recognize.encoders.open_clip_models import OpenClipEncoder
     from recognize.encoders.sentence_models import SentenceEncoder
-    from recognize.encoders.timm_models import TimmEncoder
     from recognize.encoders.transformers_models import Blip2Encoder, E5vEncoder
+    from recognize.encoders.vision_models import OpenClipEncoder, TimmEncoder
 
     of_paper = ("ViT-L-14/openai", "ViT-L-14/laion2b_s32b_b82k", "ViT-L-16-SigLIP-256/webli")
     text_image: dict[str, tuple[TextImageEncoder, ...]] = {

@@ -13,9 +13,8 @@ from typing import Final, Literal
 
 from data.contracts import Encoder, Encoders
 from recognize.encoders.loading import TorchEncoder
-from recognize.encoders.open_clip_models import OpenClipEncoder
 from recognize.encoders.sentence_models import MINILM, SentenceEncoder, minilm_folder
-from recognize.encoders.timm_models import TimmEncoder
+from recognize.encoders.vision_models import OpenClipEncoder, TimmEncoder
 
 _HUB: Final = "hf-hub:"
 _LOCAL: Final = "local-dir:"

@@ -11,7 +11,7 @@ from data.contracts import Encoders
 from data.errors import BadInput
 from recognize import Recognizer
 from recognize.calibration.calibrate import calibrate, check_enough
-from recognize.calibration.sources import LabelledSource, photos_of_anchors, photos_of_files
+from recognize.calibration.cases import LabelledSource, photos_of_anchors, photos_of_files
 from recognize.confidence.calibration import calibration_bytes
 from recognize.evaluation.encoded_photos import picture_hash
 from recognize.scoring.knowledge import Knowledge, read_knowledge

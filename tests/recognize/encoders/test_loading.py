@@ -5,8 +5,7 @@ import pytest
 from PIL import Image
 
 from data.errors import ConfigError, MissingRequirement
-from recognize.encoders.open_clip_models import OpenClipEncoder
-from recognize.encoders.timm_models import TimmEncoder
+from recognize.encoders.vision_models import OpenClipEncoder, TimmEncoder
 from recognize.encoders.weights import PUBLISHED
 from tests.recognize.encoders import hub_cache
 
@@ -162,7 +161,7 @@ def test_the_space_depends_on_the_weights_and_the_image_size(hub: Any) -> None:
 def test_openai_weights_use_quick_gelu() -> None:
     import open_clip
 
-    from recognize.encoders.open_clip_models import _has_quick_gelu
+    from recognize.encoders.vision_models import _has_quick_gelu
 
     assert _has_quick_gelu("ViT-L-14", "openai", open_clip)
     assert not _has_quick_gelu("ViT-L-14", "laion2b_s32b_b82k", open_clip)

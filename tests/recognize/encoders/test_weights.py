@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from data.errors import ConfigError
-from recognize.encoders.open_clip_models import OpenClipEncoder
 from recognize.encoders.profiles import LOADERS, load_encoders
 from recognize.encoders.sentence_models import MINILM_PACKAGE, SentenceEncoder
-from recognize.encoders.timm_models import TimmEncoder
+from recognize.encoders.vision_models import OpenClipEncoder, TimmEncoder
 from recognize.encoders.weights import PUBLISHED, EncoderWeights, hub_cache, memory_bytes, weights_of
 from recognize.settings import PROFILES
 from tests.toy.encoders import toy_encoders
@@ -54,9 +53,6 @@ def test_a_profile_without_weights_lists_its_downloads(tmp_path: Path) -> None:
     assert (openai.place, openai.missing) == ("missing", ("timm/vit_large_patch14_clip_224.openai",))
     assert openai.download_bytes == 4 * 427_616_513
     assert siglip.missing == ("timm/ViT-L-16-SigLIP-256", "timm/ViT-B-16-SigLIP")
-    for needs in weights:
-        module = {"open_clip_torch": "open_clip"}.get(needs.package or "", (needs.package or "").replace("-", "_"))
-        assert needs.is_installed == all(importlib.util.find_spec(name) for name in ("torch", module))
     sizes = [4 * PUBLISHED[each.name].parameters for each in weights]
     if importlib.util.find_spec(MINILM_PACKAGE) is None:
         assert memory_bytes(weights) == sum(sizes) + max(sizes) + 800_000_000
@@ -76,6 +72,19 @@ def test_weights_of_the_main_revision_are_found_with_their_size(tmp_path: Path) 
     main.write_text(REVISION)
     link.resolve().unlink()
     assert (found(encoder, tmp_path).place, found(encoder, tmp_path).download_bytes) == ("missing", None)
+
+
+def test_shards_count_together_and_a_file_of_another_library_is_none(tmp_path: Path) -> None:
+    encoder = TimmEncoder("hf-hub:owner/bird")
+    put(tmp_path, "owner/bird", "open_clip_model.safetensors", 4_000)
+    assert found(encoder, tmp_path).place == "missing"
+    index = put(tmp_path, "owner/bird", "model.safetensors.index.json", 0)
+    index.write_text('{"weight_map": {"a": "1.safetensors", "b": "2.safetensors", "c": "2.safetensors"}}')
+    put(tmp_path, "owner/bird", "1.safetensors", 4_000)
+    assert found(encoder, tmp_path).place == "missing"
+    put(tmp_path, "owner/bird", "2.safetensors", 500)
+    cached = found(encoder, tmp_path)
+    assert (cached.path, cached.disk_bytes) == (str(index), 4_500 + index.stat().st_size)
 
 
 def test_a_model_without_its_tokenizer_is_not_ready(tmp_path: Path) -> None:

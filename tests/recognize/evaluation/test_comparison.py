@@ -14,9 +14,8 @@ from data.errors import UsageError
 from data.labelled_photos import LabelledPhoto
 from data.records import Taxon, taxon_id
 from recognize.evaluation.comparison import AnchorSet, Setup, compare_setups
-from recognize.evaluation.datasets import Dataset
 from recognize.evaluation.encoded_photos import EncodedPhotos
-from recognize.evaluation.labelled import select_photos
+from recognize.evaluation.labelled import Dataset, select_photos
 from recognize.photos import encode_pictures
 from tests.recognize import vr_rag_reference as reference
 from tests.toy.store import MemoryStore, Sketch

@@ -12,14 +12,12 @@ import click
 from cli.common import exit_codes, options, output, wiring
 from cli.common.output import counted_calls
 from data.errors import NothingReadable, UsageError
-from recognize.evaluation.datasets import ANCHOR_SETS
-from recognize.settings import EvaluationSettings, Vocabulary
+from recognize.settings import ANCHOR_SETS, EvaluationSettings, Vocabulary
 
 if TYPE_CHECKING:
     from cli.verbs.eval.species.tables import Skipped
     from kb.store.knowledge_base import KnowledgeBase
-    from recognize.evaluation.datasets import Dataset
-    from recognize.evaluation.labelled import SelectedPhotos
+    from recognize.evaluation.labelled import Dataset, SelectedPhotos
 
 PRESETS = ("text-only", "anchors-only", "vr-rag-v1", "vr-rag-v2", "default")
 CHOICES = (*PRESETS, "direct-rag")
@@ -68,7 +66,7 @@ def species(
     from cli.verbs.eval.species import tables
     from recognize.evaluation import labelled
     from recognize.evaluation.comparison import compare_setups
-    from recognize.evaluation.datasets import read_dataset
+    from recognize.evaluation.labelled import read_dataset
 
     settings = options.settings(kb=kb)
     method = options.method_settings("eval.species", EvaluationSettings)
