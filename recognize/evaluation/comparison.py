@@ -14,7 +14,14 @@ from data.contracts import Encoders, KnowledgeStore
 from data.errors import MissingContents, UsageError
 from data.metrics import N_RESAMPLES
 from data.metrics.ranked import (
-    Measured, PairedTest, hit, holm, measure_all, paired_test, rank_of, reciprocal_rank,
+    Measured,
+    PairedTest,
+    hit,
+    holm,
+    measure_all,
+    paired_test,
+    rank_of,
+    reciprocal_rank,
 )
 from recognize.evaluation.encoded_photos import EncodedPhotos
 from recognize.photos import ImageSource
