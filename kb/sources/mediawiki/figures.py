@@ -213,7 +213,7 @@ _NEVER = re.compile(
         diagrams?, charts?, graphs?, cladograms?, phylogen\w*, family tree, sonograms?, spectrograms?, x-?rays?,
         radiographs?, anatomy, hybrids?, crossbreed, fossili[sz]ed,
         (?:who|first) (?:formally |first )?(?:named|described|discovered),
-        (?:named|described|discovered) (?:the|this|it|by), named (?:after|for|in), after whom, in whose honou?r,
+        (?:named|described|discovered) (?:the|this|it|by), named (?:after|for|in), it (?:is|was) named, honou?r of,
         naturalists?, ornithologists?, zoologists?, botanists?, explorers?, (?:was|were) (?:killed|shot|exterminated),
         contests?, festivals?, ceremon(?:y|ies), mascots?, for sale
     """)
@@ -285,9 +285,9 @@ class Pictures:
     """The pictures of an article, sorted by what they show."""
 
     photos: tuple[Figure, ...]
-    """Those that may show the living species, the best first."""
+    """Photos that may show the living species, the best first."""
     drawings: tuple[Figure, ...] = ()
-    """Those that serve where no photo does."""
+    """Drawings, which serve where no photo does."""
     others: tuple[LeftOut, ...] = ()
     """The rest, with reasons."""
 
@@ -301,7 +301,7 @@ def pictures_of(article: Article) -> Pictures:
     """Return the pictures of an article: the lead image first, then by what file name, caption and section say.
 
     Pictures of another species, people, eggs, nests, bones, specimens and things are left out, and drawings come after
-    all photos. Those that name the species or its sex come before others, young ones last, and a sex that the lead
+    all photos. Photos that name the species or its sex come before others, young ones last, and a sex that the lead
     image does not show comes first. The lead image of a taxobox is trusted to be of the species.
     """
     reader = _Reader(article)
