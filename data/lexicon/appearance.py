@@ -41,7 +41,6 @@ class Appearance:
     """Words for parts and looks of a group of organisms, and how they go together in a sentence of words."""
 
     def __init__(self, group: str) -> None:
-        self.group = group
         colours = column("colours", "field_mark", group=group)
         self._colour = {word: mixture.replace("+", " and ") for word, mixture in colours.items()}
         self._part = column("parts", "field_mark", group=group)

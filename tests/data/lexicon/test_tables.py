@@ -6,19 +6,6 @@ from pathlib import Path
 import pytest
 
 from data.lexicon import words as tables
-from data.lexicon.words import (
-    GENERAL,
-    OTHER_GROUPS,
-    VISUAL_GROUPS,
-    column,
-    equations,
-    group_names,
-    group_of_taxon,
-    groups,
-    near_colours,
-    near_parts,
-    rows,
-)
 from recognize.starter.encoders import ATTRIBUTES, PARTS
 
 TABLES = ("colours", "looks", "markings", "parts", "sexes")
@@ -39,37 +26,37 @@ def frogs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     tables._rows.cache_clear()
     yield "frogs"
     tables._rows.cache_clear()
-    for cached in (column, groups, tables.folders):
+    for cached in (tables.column, tables.groups, tables.folders):
         cached.cache_clear()
 
 
 def test_a_group_adds_to_the_common_words_and_its_own_win(frogs: str) -> None:
-    assert column("colours", "field_mark", group=frogs) == {"lime": "green", "red": "red"}
-    assert (groups(frogs)["colour"], groups(frogs)["part"]) == ({"red"}, {"tympanum"})
-    assert equations("synonym", frogs) == [("belly", "venter")]
+    assert tables.column("colours", "field_mark", group=frogs) == {"lime": "green", "red": "red"}
+    assert (tables.groups(frogs)["colour"], tables.groups(frogs)["part"]) == ({"red"}, {"tympanum"})
+    assert tables.equations("synonym", frogs) == [("belly", "venter")]
 
 
 def test_words_of_a_table_are_unique_and_have_a_value_in_some_column() -> None:
     for table in TABLES:
-        words = [row[0] for row in rows(table)]
+        words = [row[0] for row in tables.rows(table)]
         assert sorted(words) == sorted(set(words)), table
-        assert [row[0] for row in rows(table) if set(row[1:]) == {"-"}] == [], table
+        assert [row[0] for row in tables.rows(table) if set(row[1:]) == {"-"}] == [], table
     with pytest.raises(ValueError, match="field_mark, fact, tone, starter of birds/colours, got 'colour'"):
-        column("colours", "colour")
+        tables.column("colours", "colour")
 
 
 def test_values_are_known_colours_parts_and_attributes() -> None:
-    assert set(column("parts", "starter").values()) == set(PARTS)
-    attributes = {*column("colours", "starter").values(), *column("looks", "starter").values()}
+    assert set(tables.column("parts", "starter").values()) == set(PARTS)
+    attributes = {*tables.column("colours", "starter").values(), *tables.column("looks", "starter").values()}
     assert attributes == set(ATTRIBUTES)
-    assert set(column("looks", "shade").values()) == {"dark", "pale", "bright"}
-    assert near_colours()["grey"] == {"brown": 0.3, "olive": 0.3, "slate": 0.8, "white": 0.3, "black": 0.3}
-    assert near_parts()["crown"] == {"head": 0.7, "crest": 0.6, "forehead": 0.6, "nape": 0.5}
+    assert set(tables.column("looks", "shade").values()) == {"dark", "pale", "bright"}
+    assert tables.near_colours()["grey"] == {"brown": 0.3, "olive": 0.3, "slate": 0.8, "white": 0.3, "black": 0.3}
+    assert tables.near_parts()["crown"] == {"head": 0.7, "crest": 0.6, "forehead": 0.6, "nape": 0.5}
 
 
 def test_the_starter_columns_match_the_trained_weights() -> None:
     """The shipped weights identify features by these words; another word in these columns needs new weights."""
-    columns = (column(table, "starter") for table in ("colours", "looks", "parts"))
+    columns = (tables.column(table, "starter") for table in ("colours", "looks", "parts"))
     known = sorted((word, name) for each in columns for word, name in each.items())
     assert hashlib.sha256(repr(known).encode()).hexdigest()[:16] == "edfc0063038cf5e6"
 
@@ -90,18 +77,22 @@ LINEAGES = (
 
 def test_the_lineage_of_a_taxon_gives_its_group() -> None:
     for lineage, group in LINEAGES:
-        assert group_of_taxon(lineage) == group, lineage
-    assert group_of_taxon({}, "Anura") == "amphibia", "the article of a group itself"
+        assert tables.group_of_taxon(lineage) == group, lineage
+    assert tables.group_of_taxon({}, "Anura") == "amphibia", "the article of a group itself"
 
 
 def test_a_word_that_tells_topics_apart_has_one_topic_in_a_group() -> None:
-    for group in group_names():
-        counted = Counter(word for name in (*VISUAL_GROUPS, *OTHER_GROUPS) for word in groups(group).get(name, ()))
+    for group in tables.group_names():
+        counted = Counter(
+            word
+            for name in (*tables.VISUAL_GROUPS, *tables.OTHER_GROUPS)
+            for word in tables.groups(group).get(name, ())
+        )
         assert [word for word, n in counted.items() if n > 1] == [], group
 
 
 def test_every_group_is_described_and_reachable_and_the_words_of_birds_are_those_that_were_measured() -> None:
-    reached = {*column("taxa", "group", group="").values(), GENERAL, "all_animals"}
-    assert set(column("groups", "noun", group="")) == reached == set(group_names())
-    words = sorted((name, sorted(found)) for name, found in groups().items())
+    reached = {*tables.column("taxa", "group", group="").values(), tables.GENERAL, "all_animals"}
+    assert set(tables.column("groups", "noun", group="")) == reached == set(tables.group_names())
+    words = sorted((name, sorted(found)) for name, found in tables.groups().items())
     assert hashlib.sha256(repr(words).encode()).hexdigest()[:16] == "2fdd5bc26192312d"
