@@ -175,12 +175,12 @@ class Runner:
         return not mark.exists() or mark.read_text(encoding="utf-8") != str(command.makes)
 
     def _generation(self, command: Command) -> str:
-        """Return the name of the state of all species in the knowledge base of a command; terms learnt leave it."""
+        """Return the name of the published state of the knowledge base of a command."""
         import kb
 
         given = dict(pairwise(command.arguments)).get("--kb")
         with kb.open(given, home=self.options.home) as store:
-            return store.ledger.generation("taxon")
+            return store.ledger.generation()
 
     def _before(self, command: Command) -> list[tuple[str, str]]:
         """Return step and data set of the commands before a command."""
