@@ -11,10 +11,10 @@ import kb
 import recognize
 from data.arrays import FloatArray
 from data.contracts import Encoders
-from data.errors import KnowledgeBaseLocked, MissingRequirement
+from data.errors import KnowledgeBaseLocked
 from data.files import writer_lock
 from kb.sources.starter import StarterSource
-from kb.store import chroma, generations
+from kb.store import generations
 from kb.store.chroma import Chroma
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger
@@ -89,21 +89,6 @@ def test_a_builder_is_refused_while_the_lock_is_held(path: Path, encoders: Encod
     with writer_lock(Layout(path).lock), pytest.raises(KnowledgeBaseLocked, match="Another process") as caught:
         kb.build(path, made_up_taxa(N), PageSource(), encoders)
     assert "Wait for it to end" in (caught.value.hint or "")
-
-
-def test_a_full_disk_is_reported_and_the_build_is_completed_later(
-    path: Path, encoders: Encoders, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The test simulates a nearly full disk, on which Chroma itself would hang."""
-    with (
-        monkeypatch.context() as patched,
-        pytest.raises(MissingRequirement, match="MiB are free on this disk") as caught,
-    ):
-        patched.setattr(chroma, "SPARE_BYTES", 1 << 62)
-        kb.build(path, made_up_taxa(N + 1), PageSource(), encoders, terms=TERMS)
-    assert "run the same command again" in (caught.value.hint or "")
-    kb.build(path, made_up_taxa(N + 1), PageSource(), encoders, terms=TERMS)
-    assert kb.verify(path).ok
 
 
 def contents(folder: Path) -> dict[Path, bytes]:
