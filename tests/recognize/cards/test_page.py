@@ -220,7 +220,7 @@ def test_marks_within_the_genus_come_first_and_female_marks_last(photo: Path) ->
         replace(OTHER, taxon_id="b", scientific_name="Pica pica", summary="A white crest. The female has a red bill."),
         replace(OTHER, taxon_id="c", scientific_name="Pica hudsonia", summary="A white crest."),
     ]
-    summary = "The female has a black bill. It has a red tail and a white crest."
+    summary = "The female has a black bill. Both sexes have a red tail and a white crest."
     found = page(photo, *others, summary=summary)
     assert re.findall("<li>(.*?) <small>|<li>(.*?)</li>", found.html) == [
         ("white crest", ""), ("red tail", ""), ("", "black bill of the female"),
