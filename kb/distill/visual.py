@@ -129,8 +129,8 @@ def _marking(words: list[str], found: list[str | None], quality: int) -> int:
 
 
 def has_looks(clause: str, group: str = BIRDS) -> bool:
-    """Return whether a clause names a body part, colour, pattern or size."""
-    return any(group_of(word, group) in ("part", "colour", "pattern", "size") for word in words_of(clause))
+    """Return whether a clause names a body part, colour, pattern, shape or size."""
+    return any(group_of(word, group) in ("part", "colour", "pattern", "shape", "size") for word in words_of(clause))
 
 
 def opens_off_topic(sentence: str) -> bool:

@@ -129,7 +129,7 @@ def test_the_log_tells_requests_waits_stages_and_cached_replies_but_neither_keys
     for line in (
         rf"INFO kb\.endpoints\.client: POST {model} /v1/chat/completions 503, \d\.\d\d s$",
         rf"INFO kb\.endpoints\.client: POST {model} /v1/chat/completions 200, \d\.\d\d s$",
-        rf"INFO kb\.endpoints\.retry: {model}: SourceUnavailable; try 2 in \d\.\d s$",
+        rf"INFO kb\.endpoints\.client: {model}: SourceUnavailable; try 2 in \d\.\d s$",
         r"INFO kb\.pipeline\.stages\.run: stage distil: 2 subjects to do, 0 done before$",
     ):
         assert re.search(line, logged, re.MULTILINE), (line, logged)
