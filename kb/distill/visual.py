@@ -129,8 +129,8 @@ def _marking(words: list[str], found: list[str | None], quality: int) -> int:
 
 
 def has_looks(clause: str, group: str = BIRDS) -> bool:
-    """Return whether a clause names a body part, colour, pattern, shape or size."""
-    return any(group_of(word, group) in ("part", "colour", "pattern", "shape", "size") for word in words_of(clause))
+    """Return whether a clause names a body part, colour, pattern or size."""
+    return any(group_of(word, group) in ("part", "colour", "pattern", "size") for word in words_of(clause))
 
 
 def opens_off_topic(sentence: str) -> bool:
@@ -147,7 +147,8 @@ def has_other_topics(clause: str, group: str = BIRDS) -> bool:
 def describes_looks(statement: str, group: str = BIRDS) -> bool:
     """Return whether a statement of a summary describes looks."""
     is_visual = visual_score(statement, in_section_on_looks=True, group=group) > 0
-    is_of_looks = has_looks(statement, group) and not has_other_topics(statement, group)
+    is_of_shape = any(group_of(word, group) == "shape" for word in words_of(statement))  # "This bird is stocky."
+    is_of_looks = (is_of_shape or has_looks(statement, group)) and not has_other_topics(statement, group)
     return (is_visual or is_of_looks) and not opens_off_topic(statement)
 
 
