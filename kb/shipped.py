@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from data.codec import dumps
 from data.errors import MissingRequirement, StoreError
 from data.files import sha256_hex, user_folder, write_atomic, writer_lock
-from data.records import Term
+from data.records import STAGES, Progress, Term
 from kb.store.knowledge_base import KnowledgeBase
 from kb.store.rows import term_of
 
@@ -37,6 +38,7 @@ def open_knowledge_base(
     home: Path | None = None,
     encoders: Encoders | None = None,
     language: str | None = None,
+    progress: Callable[[Progress], None] | None = None,
 ) -> KnowledgeBase:
     """Return a knowledge base opened for reading; this is `kb.open`.
 
@@ -46,6 +48,7 @@ def open_knowledge_base(
         home: where the shipped knowledge is unpacked; without it, `FIELDMARK_HOME`, else `~/.local/share/fieldmark`.
         encoders: the starter encoders, to unpack it with; without them, those of the installed distribution.
         language: code of the language whose common names come first; by default that of the knowledge base.
+        progress: called while it is unpacked; without it a bar appears on stderr in terminals and notebooks.
 
     Raises:
         MissingKnowledgeBase: if there is none at `path`.
@@ -66,11 +69,11 @@ def open_knowledge_base(
         ('Snowy Owl', 3)
     """
     if path is None or path == STARTER:
-        path = unpack_shipped(home or user_folder(), encoders or _installed_encoders())
+        path = unpack_shipped(home or user_folder(), encoders or _installed_encoders(), progress)
     return KnowledgeBase(path, language=language)
 
 
-def unpack_shipped(home: Path, encoders: Encoders) -> Path:
+def unpack_shipped(home: Path, encoders: Encoders, progress: Callable[[Progress], None] | None = None) -> Path:
     """Return the folder of the shipped knowledge base, unpacked below `home` on first use.
 
     Its name depends on the versions of source and store, the encoders' spaces and the detector, so that an upgrade
@@ -99,9 +102,26 @@ def unpack_shipped(home: Path, encoders: Encoders) -> Path:
         logger.info("Unpacking the shipped knowledge (first use only)")
         parts = folder / f"{key}.part"
         shutil.rmtree(parts, ignore_errors=True)  # left by a killed process: we hold its lock
-        build(parts, source.taxa(), source, encoders, terms=source.terms())
+        with _bar() if progress is None else nullcontext(progress) as show:
+            build(parts, source.taxa(), source, encoders, terms=source.terms(), progress=show)
         parts.rename(path)
     return path
+
+
+@contextmanager
+def _bar() -> Iterator[Callable[[Progress], None]]:
+    """Give a function that moves a bar over all stages on stderr; without a terminal or notebook nothing appears."""
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+
+    console = Console(stderr=True)
+    with Bar(console=console, transient=True, disable=not (console.is_terminal or console.is_jupyter)) as bar:
+        task = bar.add_task("Unpacking the shipped knowledge (first use only)", total=len(STAGES))
+
+        def show(now: Progress) -> None:
+            bar.update(task, completed=STAGES.index(now.stage) + now.done / max(now.total, 1))
+
+        yield show
 
 
 def _installed_encoders() -> Encoders:

@@ -47,7 +47,10 @@ def open_knowledge_base(settings: Settings) -> Iterator[KnowledgeBase]:
     import kb
 
     encoders = load_encoders("starter") if settings.kb is None else None
-    with kb.open(settings.kb, home=settings.home, encoders=encoders, language=settings.language) as store:
+    progress = (lambda _: None) if options.invocation().quiet else None
+    with kb.open(
+        settings.kb, home=settings.home, encoders=encoders, language=settings.language, progress=progress
+    ) as store:
         yield store
 
 

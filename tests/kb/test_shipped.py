@@ -27,14 +27,15 @@ def test_a_new_store_version_or_detector_unpacks_the_shipped_knowledge_again(
     class Unpacking(Exception):
         pass
 
-    def build(*_: object, **__: object) -> None:
-        raise Unpacking
+    def build(*_: object, progress: object, **__: object) -> None:
+        raise Unpacking(progress)
 
     monkeypatch.setattr("kb.pipeline.builder.build", build)
     encoders = recognize.load_encoders("starter")
     assert shipped.unpack_shipped(unpacked, encoders).is_dir()
-    with pytest.raises(Unpacking):
-        shipped.unpack_shipped(unpacked, replace(encoders, detector=None))
+    with pytest.raises(Unpacking) as caught:
+        shipped.unpack_shipped(unpacked, replace(encoders, detector=None), print)
+    assert caught.value.args == (print,)  # called for progress
     monkeypatch.setattr("kb.store.ledger_file.LEDGER_VERSION", 99)
     with pytest.raises(Unpacking):
         shipped.unpack_shipped(unpacked, encoders)
