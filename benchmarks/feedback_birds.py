@@ -30,10 +30,10 @@ from data.starter.knowledge import read_species
 from papers.feedback.actor import ActorRun, LabelledQuery, act
 from papers.feedback.report import SINGLE, FeedbackFigures, chart, figures_of
 from recognize.starter.encoders import StarterPair, Weights, read_heads
-from rerank.feedback.methods import FeedbackMethod, FeedbackSettings
 from rerank.feedback.queries import Captioner, PhraseCaptioner, phrases_of
 from rerank.feedback.search import FeedbackSearch
 from rerank.feedback.session import Caption
+from rerank.settings import FeedbackMethod, FeedbackSettings
 from training.collection import Collection, Description, read_collection
 from training.starter.protocol import N_FOLDS, fold_of
 from training.tables import markdown

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.stats import kendalltau  # type: ignore[import-untyped]
 
-from rerank.cotrr.orders import fuse_ranks, input_orders, ranks_of
+from rerank.cotrr.reranker import fuse_ranks, input_orders, ranks_of
 
 N_PHOTOS = 20
 N_LISTS = 200

@@ -172,6 +172,10 @@ class SpeciesScorer(Protocol):
     """Scores photos as showing species of a knowledge base; safe to call from several threads."""
 
     @property
+    def name(self) -> str:
+        """Name of the recognizer and of its state: under the same name, a photo has the same chances."""
+
+    @property
     def is_calibrated(self) -> bool:
         """Whether the chances are calibrated; otherwise they rank photos and say no more."""
 
@@ -284,6 +288,10 @@ class VectorTable:
 
 class KnowledgeStore(Protocol):
     """A finished knowledge base, as recognition and look-ups read it."""
+
+    @property
+    def generation(self) -> str:
+        """Name of the state of its species, texts and vectors, which every change of them replaces."""
 
     @property
     def path(self) -> Path:

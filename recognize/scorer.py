@@ -31,7 +31,7 @@ class RecognizerScorer:
     def __init__(
         self, store: KnowledgeStore, make: Callable[[], Recognizer], *, on_photo: Callable[[int], None] = lambda _: None
     ) -> None:
-        self._make, self._on_photo = make, on_photo
+        self._store, self._make, self._on_photo = store, make, on_photo
         self._position = {taxon_id: at for at, taxon_id in enumerate(store.taxon_ids)}
         self._found: dict[_State, PhotoChances] = {}
         self._waiting: dict[_State, None] = {}
@@ -44,6 +44,13 @@ class RecognizerScorer:
             return self._make()
         except MissingKnowledgeBase:
             return None
+
+    @cached_property
+    def name(self) -> str:
+        """The state of the knowledge base, and the calibration."""
+        with self._turn:
+            calibration = None if self._recognizer is None else self._recognizer.calibration_id
+        return f"recognizer of {self._store.generation}, calibration {calibration}"
 
     @property
     def is_calibrated(self) -> bool:

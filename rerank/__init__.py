@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from rerank.evaluation.report import RunFigures as RunFigures
     from rerank.evaluation.report import evaluate as evaluate
     from rerank.evaluation.report import evaluate_runs as evaluate_runs
-    from rerank.feedback.methods import FEEDBACK_PRESETS as FEEDBACK_PRESETS
-    from rerank.feedback.methods import FeedbackSettings as FeedbackSettings
     from rerank.feedback.search import FeedbackSearch as FeedbackSearch
     from rerank.jobs import job_of_folder as job_of_folder
     from rerank.jobs import read_jobs as read_jobs
@@ -37,9 +35,11 @@ if TYPE_CHECKING:
     from rerank.retrievers import Retriever as Retriever
     from rerank.retrievers import SimilarityRetriever as SimilarityRetriever
     from rerank.scheduling import FairChat as FairChat
+    from rerank.settings import FEEDBACK_PRESETS as FEEDBACK_PRESETS
     from rerank.settings import PRESETS as PRESETS
     from rerank.settings import CotrrSettings as CotrrSettings
     from rerank.settings import DecomposeSettings as DecomposeSettings
+    from rerank.settings import FeedbackSettings as FeedbackSettings
     from rerank.settings import RerankSettings as RerankSettings
     from rerank.settings import VisionSettings as VisionSettings
     from rerank.settings import preset_settings as preset_settings
@@ -52,7 +52,6 @@ _MODULES: Final = {
         ("cotrr.reranker", "CotrrReranker"),
         ("decompose.reranker", "DecomposeReranker"),
         ("evaluation.report", "RunFigures evaluate evaluate_runs"),
-        ("feedback.methods", "FEEDBACK_PRESETS FeedbackSettings"),
         ("feedback.search", "FeedbackSearch"),
         ("jobs", "job_of_folder read_jobs trec_lines"),
         ("judges.encoder", "EncoderJudge"),
@@ -62,7 +61,8 @@ _MODULES: Final = {
         ("reranker", "first_stage run_jobs"),
         ("retrievers", "Retriever SimilarityRetriever"),
         ("scheduling", "FairChat"),
-        ("settings", "CotrrSettings DecomposeSettings PRESETS RerankSettings VisionSettings preset_settings"),
+        ("settings", "CotrrSettings DecomposeSettings FEEDBACK_PRESETS FeedbackSettings PRESETS RerankSettings"),
+        ("settings", "VisionSettings preset_settings"),
         ("similarity", "SimilarityReranker"),
     )
     for name in names.split()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -13,6 +14,7 @@ from rerank.settings import RerankSettings
 if TYPE_CHECKING:  # `kb --help` reads the names of the methods, without numpy
     from pathlib import Path
 
+    from data.cache_file import CacheFile
     from data.contracts import ChatModel, ImageCollection, Judge, SpeciesScorer, TextImageEncoder
     from data.records import Context, QueryPart, RankedImage
     from rerank.captions import Captioner, TextScorer, Visa
@@ -20,7 +22,7 @@ if TYPE_CHECKING:  # `kb --help` reads the names of the methods, without numpy
     from rerank.reranker import Reranker
     from rerank.retrievers import Retriever
     from rerank.similarity import Seeker
-    from rerank.visret.generators import Generator
+    from rerank.visret import Generator
 
 DEFAULT_METHOD: Final = "decompose"
 
@@ -51,6 +53,8 @@ class RerankResources:
     """Finds taxa and terms in a query."""
     species: SpeciesScorer | None = None
     """Scores photos as showing species that a query names, for a judge of encoders."""
+    cache: CacheFile | None = None
+    """Keeps vectors of photos and chances of species for later runs of a judge of encoders."""
     on_progress: Callable[[int, int, int], None] = lambda _done, _total, _failed: None
     """Called with the numbers of photos read, in all, and failed, where a retriever reads a whole collection."""
     prompts: Prompts | None = None
@@ -77,7 +81,7 @@ def make_reranker(method: str, resources: RerankResources) -> Reranker:
 
 
 def rerank(job: Job, method: str = DEFAULT_METHOD, resources: RerankResources | None = None) -> list[RankedImage]:
-    """Return all images of the job as a method ranks them, best first, ties in first-stage order.
+    """Return all images of the job as a method ranks them, best first, ties in first-stage order; logs fallbacks.
 
     Args:
         job: a query and its first-stage images.
@@ -108,6 +112,8 @@ def rerank(job: Job, method: str = DEFAULT_METHOD, resources: RerankResources | 
 
     result = run_jobs([job], make_reranker(method, resources or RerankResources()))
     result.raise_if_all_failed()
+    for warning in result.tally.warnings():
+        logging.getLogger(__name__).warning(warning)
     return result.rows[job.query_id]
 
 
@@ -144,7 +150,7 @@ def _judge(resources: RerankResources) -> Judge:
     if resources.encoders:
         from rerank.judges.encoder import EncoderJudge
 
-        return EncoderJudge(resources.encoders, species=resources.species)
+        return EncoderJudge(resources.encoders, species=resources.species, cache=resources.cache)
     raise UsageError("The method decompose needs a judge: a vision model or a text-image encoder.")
 
 
@@ -165,7 +171,7 @@ def _cotrr(resources: RerankResources) -> Reranker:
 def _visualizer(resources: RerankResources) -> Seeker:
     if resources.generator is None or not resources.encoders:
         raise UsageError("The method visret needs an image generator and a text-image encoder.")
-    from rerank.visret.visualize import Visualizer
+    from rerank.visret import Visualizer
 
     return Visualizer(
         resources.encoders[0],
@@ -179,7 +185,7 @@ def _visualizer(resources: RerankResources) -> Seeker:
 def _rewriter(resources: RerankResources) -> Seeker:
     if resources.text is None or not resources.encoders:
         raise UsageError("The method rewrite needs a text model and a text-image encoder.")
-    from rerank.visret.visualize import InstructionWriter, Rewriter
+    from rerank.visret import InstructionWriter, Rewriter
 
     visret = resources.settings.visret
     writer = InstructionWriter(resources.text, prompt=visret.prompt, is_tidy=visret.tidy, prompts=resources.prompts)

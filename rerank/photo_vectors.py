@@ -16,9 +16,7 @@ from data.batches import grouped
 from data.contracts import ImageEncoder
 from data.engines.contract import Loaders, Recipe, pack, path_on_node, shipped_path, unpack
 from data.errors import BadImage, SpaceMismatch
-from data.files import file_state
 from data.images.decode import ENCODER_SIDE, read_image
-from data.records import JobImage
 
 N_READERS: Final = 2  # threads that read photos
 BATCH_SIZE: Final = 32
@@ -58,8 +56,6 @@ def _read(path: Path) -> Image | BadImage:
         return error
 
 
-PhotoFile = tuple[Path, tuple[int, int] | None]
-"""A photo and its state, the key of its vector."""
 Found = list[FloatArray | BadImage]
 """The vector of each photo, or the reason why it cannot be read."""
 
@@ -127,9 +123,3 @@ def _error(text: str, errno: int | None) -> BadImage:
     error = BadImage(text)
     error.__cause__ = None if errno is None else OSError(errno, "")
     return error
-
-
-def photo_file(root: str | Path, image: JobImage) -> PhotoFile:
-    """Return the file of an image and its state."""
-    path = Path(root) / image.path
-    return path, file_state(path)

@@ -259,7 +259,7 @@ def _captions(plan: RunPlan, jobs: Sequence[Job]) -> Iterator[Calls]:
 
 
 def _cotrr(plan: RunPlan, jobs: Sequence[Job]) -> Iterator[Calls]:
-    from rerank.cotrr.orders import windows
+    from rerank.cotrr.reranker import windows
 
     settings = plan.settings.cotrr
     text = plan.text_model or "vision"

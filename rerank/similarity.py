@@ -1,4 +1,4 @@
-"""Similarity of images to the query in a text-image space: the baseline of all re-rankers."""
+"""Similarity of images to the query, or to drawings of it, in a text-image space: the baseline of all re-rankers."""
 
 from __future__ import annotations
 
@@ -10,21 +10,26 @@ from pathlib import Path
 from typing import Final, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from data.arrays import FloatArray, as_fixed_point, as_unit_rows, exact_cosines
+from data.arrays import FloatArray, IntArray, as_fixed_point, as_unit_rows, exact_cosines
 from data.batches import grouped
 from data.contracts import TextImageEncoder
 from data.errors import BadImage, NoEvidence
+from data.files import file_state
 from data.images.decode import ENCODER_SIDE, read_image
 from data.records import Job, JobImage, RankedImage
-from rerank.fusion import Scores, fuse
-from rerank.photo_vectors import PhotoFile, encode_photos, photo_file
+from rerank.photo_vectors import encode_photos
 from rerank.queries import Query, check_visible, is_visible, nothing_seen, query_of, reading_reference
 from rerank.reranker import FAILURES, Tally, error_rows, ranked_by_score, rows_of, share_of
 from rerank.scheduling import current_query
-from rerank.settings import VisretSettings
+from rerank.settings import DrawingFusion, VisretSettings
+
+Scores = NDArray[np.float64]
 
 AT_A_TIME: Final = 4096  # vectors compared
+PAPER_DAMPING: Final = 1.0  # VisRet, appendix B; the default of the authors' code is 0, that of Cormack et al. 60
+N_DIGITS: Final = 12  # sums of equal terms in another order must tie
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +107,7 @@ class SimilarityReranker:
     ) -> None:
         self._encoder = encoder
         self._root = Path(root)
-        self._vectors: dict[PhotoFile, FloatArray] = {}
+        self._vectors: dict[tuple[Path, object], FloatArray] = {}
         self._seeker = seeker
         self._turn = asyncio.Lock()
         self.tally = Tally() if seeker is None else seeker.tally
@@ -122,10 +127,6 @@ class SimilarityReranker:
 
     def close(self) -> None:
         """Do nothing: no threads or files stay open."""
-
-    def rerank(self, job: Job) -> list[RankedImage]:
-        """Return all images of the job, best first, by the unchanged query."""
-        return self._ranked(job, Sought(job=job))
 
     def _ranked(self, job: Job, sought: Sought) -> list[RankedImage]:
         try:
@@ -182,9 +183,9 @@ class SimilarityReranker:
 
     def encode_images(self, images: Sequence[JobImage]) -> list[FloatArray | str]:
         """Return the vector of each image, or the reason why it cannot be read; each image is encoded once."""
-        files = [photo_file(self._root, image) for image in images]
+        files = [(path := self._root / image.path, file_state(path)) for image in images]
         new = [file for file in dict.fromkeys(files) if file not in self._vectors]
-        errors: dict[PhotoFile, str] = {}
+        errors: dict[tuple[Path, object], str] = {}
         batches = encode_photos(self._encoder, [path for path, _ in new])
         for file, each in zip(new, chain.from_iterable(batches), strict=True):
             if isinstance(each, BadImage):
@@ -220,3 +221,49 @@ def _pieces(query: Query, encoder: TextImageEncoder) -> list[str]:
         else:
             pieces.append(turn)
     return pieces
+
+
+def ranks_of(similarities: Scores) -> IntArray:
+    """Return the rank of each image for each drawing, from 1; ties in the order of the images.
+
+    Args:
+        similarities: `(m, n)`, higher is better; the images in first-stage order, or in that of their collection.
+    """
+    order = np.argsort(-similarities, axis=1, kind="stable")
+    ranks = np.empty_like(order)
+    np.put_along_axis(ranks, order, np.arange(1, similarities.shape[1] + 1)[None, :], axis=1)
+    return ranks
+
+
+def fuse(
+    similarities: Scores,
+    *,
+    fusion: DrawingFusion = "reciprocal-rank",
+    damping: float = PAPER_DAMPING,
+    text: Scores | None = None,
+) -> Scores:
+    """Return the `(n,)` fused scores of images, higher is better.
+
+    Args:
+        similarities: `(m, n)`, of each drawing to each image.
+        fusion: `reciprocal-rank`: sum over the drawings of 1 / (damping + rank). `mean-similarity`: mean over the
+            drawings, which is in the authors' code only. `with-text`, ours: the mean reciprocal rank over the drawings
+            plus that by the text, so that all drawings together weigh as much as the text.
+        damping: the paper's lambda.
+        text: `(n,)` similarities of the query's text, for `with-text`.
+
+    Source:
+        VisRet (Wu et al., 2025), section 3.2 and appendix B: reciprocal rank fusion with lambda = 1. Differs: images
+        equally similar to a drawing, and images of equal scores, keep first-stage order (in the authors' code, the
+        later image goes first).
+    """
+    if fusion == "mean-similarity":
+        scores: Scores = np.asarray(np.mean(similarities.astype(np.float64), axis=0))
+    elif fusion == "reciprocal-rank":
+        scores = np.sum(1.0 / (damping + ranks_of(similarities)), axis=0)
+    else:
+        assert text is not None
+        drawn = np.mean(1.0 / (damping + ranks_of(similarities)), axis=0)
+        scores = drawn + 1.0 / (damping + ranks_of(text[None, :])[0])
+    fused: Scores = np.round(scores, N_DIGITS)
+    return fused

@@ -17,10 +17,10 @@ from data.words import plural
 if TYPE_CHECKING:
     from data.contracts import ChatModel, ImageCollection, TextImageEncoder
     from kb.endpoints.budget import Budget
-    from rerank.feedback.methods import FeedbackMethod, FeedbackSettings
     from rerank.feedback.queries import Captioner, FindNames
     from rerank.feedback.search import FeedbackSearch
     from rerank.prompting import Prompts
+    from rerank.settings import FeedbackMethod, FeedbackSettings
 
 CAPTIONERS: Final = "Captions by [llm.vision] (vision), of phrases in the knowledge base (phrases), or by a BLIP model."
 """Help of the option `--captioner`."""
@@ -82,10 +82,10 @@ def open_feedback(
     """
     from cli.common.named_species import name_finder
     from kb.endpoints.budget import Budget
-    from rerank.feedback.methods import needs_text_model, text_form
     from rerank.feedback.queries import ModelCaptioner, PhraseCaptioner, phrases_of, short_captions
     from rerank.prompting import Prompts
     from rerank.scheduling import FairChat
+    from rerank.settings import needs_text_model, text_form
 
     encoder = wiring.load_encoders(settings.profile).text_image[0]
     prompts, budget = Prompts(settings.prompts), Budget(max_cost)

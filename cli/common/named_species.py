@@ -93,6 +93,7 @@ def named_search(
     The shortlist is that of the species' descriptions and reference photos, and of the words where they say more than
     the names. The judge is that of `kb rerank --judge encoder`.
     """
+    from cli.common.rerank_resources import photo_cache
     from rerank.decompose.reranker import DecomposeReranker
     from rerank.judges.encoder import EncoderJudge
     from rerank.retrievers import DEPTH, ShortlistRetriever
@@ -110,7 +111,8 @@ def named_search(
         directions.append(encoder.encode_texts([job.text]))
     if not known or not all(map(np.any, directions)):
         return None
-    judge = EncoderJudge(wiring.load_encoders(store.info.profile).text_image, species=scorer)
+    encoders = wiring.load_encoders(store.info.profile).text_image
+    judge = EncoderJudge(encoders, species=scorer, cache=stack.enter_context(photo_cache(settings)))
     look_up = wiring.context_look_up(store)
     reranker = DecomposeReranker(judge, context=look_up, parts=find_parts)
     stack.callback(reranker.close)

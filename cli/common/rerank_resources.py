@@ -26,7 +26,14 @@ if TYPE_CHECKING:
     from rerank.methods import RerankResources
     from rerank.plan import RunPlan
     from rerank.settings import CaptionSettings, VisretSettings
-    from rerank.visret.generators import Generator, NamedVectors
+    from rerank.visret import Generator, NamedVectors
+
+
+def photo_cache(settings: Settings) -> CacheFile:
+    """Return the cache of captions, vectors and chances of species by models on this machine, for each photo."""
+    from data.cache_file import CacheFile
+
+    return CacheFile(settings.home / "rerank" / "photos.sqlite", fresh=is_fresh())
 
 
 def text_baseline(
@@ -42,14 +49,12 @@ def text_baseline(
         MissingRequirement: if captions need `[llm.vision]`, and it is not set.
         MissingDependency: if a local model is set and its package is not installed.
     """
-    from data.cache_file import CacheFile
     from rerank.captions import SentenceScorer, VisionCaptioner
     from rerank.prompting import Prompts
 
     captioner: Captioner
     if captions.captioner != "vision":
-        cache = CacheFile(settings.home / "rerank" / "captions.sqlite", fresh=is_fresh())
-        captioner = local_captioner(captions.captioner, cache)
+        captioner = local_captioner(captions.captioner, photo_cache(settings))
     elif vision is None:
         raise MissingRequirement(
             "Captions need a vision model: [llm.vision] is not set.",
@@ -96,7 +101,7 @@ def open_generator(
 
     Errors as in `connect_images`; MissingDependency without diffusers, UsageError without the folder of drawings.
     """
-    from rerank.visret.generators import AnchorGenerator, FolderGenerator, PromptGenerator
+    from rerank.visret import AnchorGenerator, FolderGenerator, PromptGenerator
 
     if visret.origin == "folder" and visret.drawings is not None:
         return FolderGenerator(visret.drawings), None
@@ -117,7 +122,7 @@ def named_anchors(store: KnowledgeBase, space: str) -> Callable[[str, int], Name
     """Return a thread-safe function from a text and n to the first n anchors of each species that the text names."""
     import numpy as np
 
-    from rerank.visret.generators import NamedVectors
+    from rerank.visret import NamedVectors
 
     parts_of, table = wiring.query_parts(store), store.anchor_vectors(space)
 
@@ -227,6 +232,7 @@ def open_resources(
             parts=parts,
             generator=generator,
             species=species,
+            cache=stack.enter_context(photo_cache(settings)) if plan.judge == "encoder" else None,
             captioner=captioner,
             scorer=scorer,
             prompts=Prompts(settings.prompts),

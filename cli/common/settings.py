@@ -52,7 +52,7 @@ TABLES: Final[dict[str, str]] = {
     "rerank.cotrr": "rerank.settings:CotrrSettings",
     "rerank.captions": "rerank.settings:CaptionSettings",
     "rerank.visret": "rerank.settings:VisretSettings",
-    "feedback": "rerank.feedback.methods:FeedbackSettings",
+    "feedback": "rerank.settings:FeedbackSettings",
 }
 """Table of one verb -> module and class of its settings. A verb owns the table of its name and those below.
 

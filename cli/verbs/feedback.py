@@ -17,8 +17,8 @@ from cli.common.photo_folders import open_photos
 from data.errors import BadInput, FieldmarkError, UsageError
 from data.files import sha256_hex, write_atomic
 from data.words import plural
-from rerank.feedback.methods import FEEDBACK_PRESETS, FeedbackMethod, FeedbackSettings, text_form
 from rerank.jobs import path_of_id
+from rerank.settings import FEEDBACK_PRESETS, FeedbackMethod, FeedbackSettings, text_form
 
 if TYPE_CHECKING:
     from cli.common.settings import Settings

@@ -11,8 +11,7 @@ from data.records import Job
 from papers.datasets.benchmark import Benchmark, ImageFolder, VisualQuestion
 from rerank.evaluation.runs import Run, ranked_list
 from rerank.settings import VisretSettings
-from rerank.visret.generators import Generator
-from rerank.visret.visualize import InstructionWriter
+from rerank.visret import Generator, InstructionWriter
 
 Per = Literal["question", "entity"]
 

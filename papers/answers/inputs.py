@@ -99,7 +99,7 @@ def open_models(
     from papers.answers.evidence import Drawings
     from rerank.prompting import Prompts
     from rerank.scheduling import FairChat
-    from rerank.visret.visualize import InstructionWriter
+    from rerank.visret import InstructionWriter
 
     with ExitStack() as stack:
         budget = Budget(max_cost)

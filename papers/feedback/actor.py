@@ -12,10 +12,10 @@ from data.cache_file import CacheFile
 from data.codec import dumps, loads
 from data.errors import BadInput, CostStop, MissingRequirement, SourceError, UsageError
 from data.files import sha256_hex
-from rerank.feedback.methods import N_TURNS
 from rerank.feedback.search import FeedbackSearch, Prepared
 from rerank.feedback.session import Session
 from rerank.scheduling import current_query
+from rerank.settings import N_TURNS
 
 N_AT_ONCE = 16  # sessions that wait for a model
 N_TOGETHER = 64  # sessions searched by one product: 51 MB of scores for 100,000 images

@@ -15,7 +15,7 @@ from cli.common.photo_folders import open_photos
 from data.errors import UsageError
 from data.metrics import N_RESAMPLES
 from data.words import plural
-from rerank.feedback.methods import FEEDBACK_PRESETS, N_TURNS, FeedbackMethod, FeedbackSettings, needs_text_model
+from rerank.settings import FEEDBACK_PRESETS, N_TURNS, FeedbackMethod, FeedbackSettings, needs_text_model
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

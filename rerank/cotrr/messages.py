@@ -35,18 +35,6 @@ class Ranking:
     photos that the list does not name, placed behind the others in first-stage order."""
 
 
-def json_in(text: str) -> tuple[Mapping[str, object], bool]:
-    """Return the JSON object of a reply, and whether other text surrounds it.
-
-    Raises:
-        MalformedAnswer: if the reply holds no JSON object.
-    """
-    found, is_wrapped = json_object(text)
-    if found is None:
-        raise MalformedAnswer(f"expected a JSON object, got {text.strip()[:80]!r}")
-    return found, is_wrapped
-
-
 def parse_ranking(text: str, n: int, *, n_wanted: int | None = None) -> Ranking:
     """Return the ranking in a reply over photos 1 to `n`.
 
@@ -82,13 +70,10 @@ def parse_ranking(text: str, n: int, *, n_wanted: int | None = None) -> Ranking:
 
 
 def _entries(text: str) -> tuple[Sequence[object], bool]:
-    try:
-        payload, is_wrapped = json_in(text)
-    except MalformedAnswer:
-        if text.count('"ranking"') > 1:
-            return (), True  # two different rankings, of which the rules below would read one
-        payload, is_wrapped = {}, True
-    entries = payload.get("ranking")
+    payload, is_wrapped = json_object(text)
+    if payload is None and text.count('"ranking"') > 1:
+        return (), True  # two different rankings, of which the rules below would read one
+    entries = (payload or {}).get("ranking")
     if isinstance(entries, list):
         return entries, is_wrapped
     bracketed = _BRACKETED.findall(text)
@@ -161,24 +146,13 @@ RANKING_SCHEMA: Final = object_schema({"comparison": {"type": "string"}, "rankin
 _JUDGED: Final = {"judgement": {"type": "string", "enum": list(JUDGEMENTS)}, "reason": {"type": "string"}}
 
 
-def evaluation_schema(parts: Iterable[str]) -> dict[str, object]:
-    """Return the JSON schema of an evaluation by these parts and overall."""
-    return object_schema({name: object_schema(_JUDGED) for name in (*parts, "overall")})
-
-
-def one_call_schema(*, deconstructs: bool, evaluates: bool) -> dict[str, object]:
-    """Return the JSON schema of a reply with all stages, in the order of the stages."""
-    steps: dict[str, object] = {"query": PARTS_SCHEMA} if deconstructs else {}
-    if evaluates:
-        steps["evaluations"] = {"type": "array", "items": object_schema({"photo": {"type": "integer"}, **_JUDGED})}
-    return object_schema({**steps, "ranking": _RANKING})
-
-
-def example(*, deconstructs: bool, evaluates: bool) -> str:
-    """Return the worked example of the one-call form, with the requested stages."""
-    steps: dict[str, object] = {}
+def one_call_reply(*, deconstructs: bool, evaluates: bool) -> tuple[dict[str, object], str]:
+    """Return JSON schema and worked example of a reply with the requested stages in their order."""
+    schema: dict[str, object] = {}
+    example: dict[str, object] = {}
     if deconstructs:
-        steps["query"] = {
+        schema["query"] = PARTS_SCHEMA
+        example["query"] = {
             "subject": "one heron",
             "activity": "swallowing, the fish in its bill or throat",
             "details": "a fish that can be seen",
@@ -186,14 +160,15 @@ def example(*, deconstructs: bool, evaluates: bool) -> str:
             "ambiance": "dusk: low, warm or fading light",
         }
     if evaluates:
+        schema["evaluations"] = {"type": "array", "items": object_schema({"photo": {"type": "integer"}, **_JUDGED})}
         reasons = [
             (1, "partial match", "A heron with a fish across its bill, in full daylight."),
             (2, "no match", "A cormorant on a post; no fish."),
             (3, "excellent match", "A heron with its bill up and a tail fin sticking out, against a red sky."),
             (4, "poor match", "A heron standing still at dusk; its bill is empty."),
         ]
-        steps["evaluations"] = [{"photo": n, "judgement": judged, "reason": why} for n, judged, why in reasons]
-    return json.dumps({**steps, "ranking": [3, 1]}, indent=1)
+        example["evaluations"] = [{"photo": n, "judgement": judged, "reason": why} for n, judged, why in reasons]
+    return object_schema({**schema, "ranking": _RANKING}), json.dumps({**example, "ranking": [3, 1]}, indent=1)
 
 
 def parse_parts(text: str) -> QueryParts:
@@ -202,7 +177,7 @@ def parse_parts(text: str) -> QueryParts:
     Raises:
         MalformedAnswer: if the reply is not a JSON object, a part is not text, or every part is empty.
     """
-    payload, _ = json_in(text)
+    payload = _object_in(text)
     found = {}
     for name in PARTS:
         value = payload.get(name)
@@ -213,7 +188,7 @@ def parse_parts(text: str) -> QueryParts:
         found[name] = (value or "").strip()
     parts = {name: value for name, value in found.items() if value}
     if not parts:
-        raise MalformedAnswer(f"expected at least one of {', '.join(PARTS)}, got {str(dict(payload))[:80]}")
+        raise MalformedAnswer(f"expected at least one of {', '.join(PARTS)}, got {str(payload)[:80]}")
     return parts
 
 
@@ -223,7 +198,7 @@ def parse_evaluation(text: str, parts: Iterable[str]) -> str:
     Raises:
         MalformedAnswer: if a judgement is missing, or not one of `JUDGEMENTS`.
     """
-    payload, _ = json_in(text)
+    payload = _object_in(text)
     found = []
     for name in (*parts, "overall"):
         cell = payload.get(name)
@@ -245,24 +220,22 @@ def evaluations_in(text: str, n: int) -> dict[int, str]:
     return found
 
 
+def _object_in(text: str) -> Mapping[str, object]:
+    payload, _ = json_object(text)
+    if payload is None:
+        raise MalformedAnswer(f"expected a JSON object, got {text.strip()[:80]!r}")
+    return payload
+
+
 def _evaluation(cell: Mapping[str, object], name: str) -> str:
-    judgement, reason = _judgement(cell.get("judgement"), name), _reason(cell.get("reason"))
-    return f"{name}: {judgement}" + (f" ({reason})" if reason else "")
-
-
-def _judgement(value: object, name: str) -> str:
-    word = " ".join(str(value).lower().split())
+    word = " ".join(str(cell.get("judgement")).lower().split())
     # "excellent" alone is accepted.
     found = next((known for known in JUDGEMENTS if word in (known, known.removesuffix(" match"))), None)
     if found is None:
-        raise MalformedAnswer(f"expected one of {', '.join(JUDGEMENTS)} for {name}, got {value!r}")
-    return found
-
-
-def _reason(value: object) -> str:
-    """Return a reason as one line that cannot end the block of notes in the prompt."""
-    line = quoted(str(value or ""))
-    return line if len(line) <= MAX_REASON else line[: MAX_REASON - 1] + "…"
+        raise MalformedAnswer(f"expected one of {', '.join(JUDGEMENTS)} for {name}, got {cell.get('judgement')!r}")
+    reason = quoted(str(cell.get("reason") or ""))  # one line that cannot end the block of notes in the prompt
+    reason = reason if len(reason) <= MAX_REASON else f"{reason[: MAX_REASON - 1]}…"
+    return f"{name}: {found}" + (f" ({reason})" if reason else "")
 
 
 MAX_TOKENS: Final = 1_500  # for a reply without its lists; the cost limit counts all of them
@@ -294,7 +267,7 @@ class CotrrRequests:
             part_wise=', part by part and overall ("overall")' if parts else ' overall ("overall")',
             scale=f"The judgements, from best to worst: {', '.join(JUDGEMENTS)}.",
         )
-        schema = evaluation_schema(parts or ())
+        schema = object_schema({name: object_schema(_JUDGED) for name in (*(parts or ()), "overall")})
         if query.reference:
             photo = ChatMessage(role="user", text=PHOTO_LABEL, images=(jpeg,))
             return self._request(prompt, (*query.shown(), photo), schema)
@@ -316,16 +289,11 @@ class CotrrRequests:
     def all_in_one(self, query: Query, jpegs: Sequence[bytes]) -> ChatRequest:
         """Return the request for all stages in one call, with a worked example, as in the authors' code."""
         settings, n = self._settings, len(jpegs)
-        chosen = {"deconstructs": settings.deconstructs, "evaluates": settings.evaluates}
+        schema, example = one_call_reply(deconstructs=settings.deconstructs, evaluates=settings.evaluates)
         names = [_for_task("deconstruct", query)] * settings.deconstructs + ["evaluate"] * settings.evaluates + ["rank"]
         steps = "\n\n".join(f"{i}. {self._prompts.fill(f'cotrr_step_{name}')}" for i, name in enumerate(names, start=1))
-        prompt = self._prompts.fill("cotrr_one_call", **self._values(query, n), steps=steps, example=example(**chosen))
-        schema = one_call_schema(**chosen)
+        prompt = self._prompts.fill("cotrr_one_call", **self._values(query, n), steps=steps, example=example)
         return self._with_photos(prompt, query, jpegs, schema, MAX_TOKENS + TOKENS_PER_NOTE * n)
-
-    def same_again(self, request: ChatRequest, attempt: int) -> ChatRequest:
-        """Return the same request with another seed, so that a cache does not return the same reply."""
-        return replace(request, seed=attempt)
 
     def again(self, request: ChatRequest, reply: ChatReply, problem: str) -> ChatRequest:
         """Return the request after an unusable reply; it differs, so that a cache does not return the same reply."""

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from random import Random
 from typing import Final, TypeVar
 
 from data.contracts import ChatModel
@@ -24,14 +25,14 @@ from rerank.cotrr.messages import (
     parse_ranking,
     parse_ranking_as_authors,
 )
-from rerank.cotrr.orders import fuse_ranks, input_orders, ranks_of, windows
 from rerank.prompting import Prompts
 from rerank.queries import Query, reading_reference
 from rerank.reranker import FAILURES, UNREADABLE_SCORE, Tally, begin, ranked_by_score, share_of, total_cost
 from rerank.scheduling import FairChat, all_of
-from rerank.settings import CotrrSettings
+from rerank.settings import CotrrSettings, RankFusion
 
 N_READERS: Final = 2  # threads that read photos
+RRF_K: Final = 60  # Cormack et al. 2009; not tuned here
 
 ResultT = TypeVar("ResultT")
 Costs = list[float | None]
@@ -332,7 +333,60 @@ class CotrrReranker:
                     raise MalformedAnswer(f"{chat.name}: {problem}") from error
         self.tally.counts["retried"] += 1
         if as_authors or reply is None:
-            again = self._requests.same_again(request, n_tried + 1)
+            again = replace(request, seed=n_tried + 1)  # else a cache would return the same reply
         else:
             again = self._requests.again(request, reply, problem)
         return await self._ask(chat, again, parse, costs, n_tried=n_tried + 1)
+
+
+def ranks_of(positions: Sequence[int], n: int) -> list[float]:
+    """Return the rank of each of `n` items; unnamed items share the mean of the remaining ranks."""
+    ranks = [(len(positions) + 1 + n) / 2] * n
+    for rank, position in enumerate(positions, start=1):
+        ranks[position] = float(rank)
+    return ranks
+
+
+def fuse_ranks(rankings: Sequence[Sequence[float]], rule: RankFusion = "mean-rank") -> list[float]:
+    """Return a score for each item from its ranks in several rankings, higher is better.
+
+    `mean-rank` is minus the mean rank (Borda count); `rrf` is the sum of 1 / (60 + rank), which favours first places.
+    """
+    items = zip(*rankings, strict=True)
+    if rule == "rrf":
+        return [sum(1 / (RRF_K + rank) for rank in ranks) for ranks in items]
+    return [-sum(ranks) / len(ranks) for ranks in items]
+
+
+def input_orders(n: int, n_orders: int, *, seed: str) -> list[list[int]]:
+    """Return orders to show `n` items in: the given one, its reverse, then shuffles, each followed by its reverse.
+
+    Over an order and its reverse every item has the same mean position, so position bias cancels to first order.
+    """
+    random = Random(seed)
+    orders: list[list[int]] = []
+    while len(orders) < n_orders:
+        order = list(range(n))
+        if orders:
+            random.shuffle(order)
+        orders += [order, order[::-1]]
+    return orders[:n_orders]
+
+
+def windows(n: int, size: int, step: int) -> list[tuple[int, int]]:
+    """Return the half-open ranges to rank in turn, last range first, so that good items move to the front.
+
+    Neighbouring ranges overlap by `size - step`: so many items can move from one to the other. The first `size - step`
+    places of the result are right if the items that belong there win each of their rankings.
+
+    Source:
+        Sun et al., EMNLP 2023, section 3.2 (sliding windows).
+    """
+    ranges = []
+    end = n
+    while end > size:
+        ranges.append((end - size, end))
+        end -= step
+    if n:
+        ranges.append((0, min(n, size)))
+    return ranges

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, Literal
 
 from data.lexicon.words import group_of, organisms, variants
 from data.records import QueryPart, Question
@@ -173,51 +173,39 @@ def plain_questions(query: str, parts: Sequence[QueryPart], *, uses_looks: bool)
         At least one question, in the order taxa, terms, remainder; the direct question if the rule cannot divide it.
     """
     questions: list[Question] = []
+    relation: Literal["shown", "absent", "looks"]
     rest, names = query.strip(), list[str]()
     parts = alternatives(query, parts)
     for part in parts:
         if part.kind == "term":
             continue
-        if part.kind == "sex_age":
-            named = with_indefinite_article(part.name)
-            statement, negation = (part.looks, part.unlike) if uses_looks else (f"a photo of {named}", NEGATION)
-            questions.append(
-                Question(
-                    question=shows([named], (), subject=""),
-                    statement=statement,
-                    negation=negation,
-                    taxon_ids=part.taxon_ids,
-                    relation="looks",
-                )
-            )
-            rest = _replaced(rest, part.text, " ")
-            continue
         called = part.text[:1].lower() + part.text[1:] if part.kind == "group" else part.name
-        looks = f". {part.looks}" if uses_looks and part.looks else ""
         is_plural = part.kind == "group" and called.endswith("s")
-        named = called if is_plural else with_indefinite_article(called)
-        if is_excluded(rest, part):
-            questions.append(
-                Question(
-                    question=f"Does this image show something other than {named}?",
-                    statement=NEGATION,
-                    negation=f"a photo of {named}{looks}",
-                    taxon_ids=part.taxon_ids,
-                    relation="absent",
-                )
-            )
-            rest = re.sub(rf"{_NOT}{re.escape(part.text)}(?!\w)", " ", rest, count=1, flags=re.IGNORECASE)
-            continue
+        named = asked = called if is_plural else with_indefinite_article(called)
+        statement, negation, relation = f"a photo of {named}", NEGATION, "shown"
+        if part.kind == "sex_age":
+            relation = "looks"
+            if uses_looks:
+                statement, negation = part.looks, part.unlike
+            rest = _replaced(rest, part.text, " ")
+        else:
+            statement += f". {part.looks}" if uses_looks and part.looks else ""
+            if is_excluded(rest, part):
+                asked, relation = f"something other than {named}", "absent"
+                statement, negation = negation, statement
+                rest = re.sub(rf"{_NOT}{re.escape(part.text)}(?!\w)", " ", rest, count=1, flags=re.IGNORECASE)
+            else:
+                rest = _replaced(rest, part.text, f"{NAME}{len(names)}")
+                names.append(called if part.kind == "group" else part.text)
         questions.append(
             Question(
-                question=f"Does this image show {named}?",
-                statement=f"a photo of {named}{looks}",
-                negation=NEGATION,
+                question=f"Does this image show {asked}?",
+                statement=statement,
+                negation=negation,
                 taxon_ids=part.taxon_ids,
+                relation=relation,
             )
         )
-        rest = _replaced(rest, part.text, f"{NAME}{len(names)}")
-        names.append(called if part.kind == "group" else part.text)
     subject = head_noun(rest) or (with_indefinite_article(names[0]) if names else "something")
     remainder: list[tuple[str, str]] = []
     for clause in _clauses(rest):

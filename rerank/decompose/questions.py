@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 from data.codec import json_object
 from data.contracts import ChatModel
@@ -58,7 +58,8 @@ class QuestionWriter:
             MalformedAnswer: if no reply was valid.
             SourceError: if the provider failed for good, or the model refused.
         """
-        prompt = self._prompts.fill(_prompt_for(task), query=query, context=fenced_context(context))
+        name = "decompose_composed" if task == "composed" else "decompose"
+        prompt = self._prompts.fill(name, query=query, context=fenced_context(context))
         cost: float | None = 0.0
         problem = ""
         for attempt in range(N_TRIES):
@@ -90,10 +91,6 @@ def _has_questions(reply: ChatReply) -> bool:
         return bool(parse_questions(reply.text))
     except ValueError:
         return False
-
-
-def _prompt_for(task: Task) -> str:
-    return "decompose_composed" if task == "composed" else "decompose"
 
 
 def parse_questions(text: str) -> tuple[Question, ...]:
@@ -141,10 +138,9 @@ class QueryPlan:
     looks: str = ""
     """The passage for encoders, which compare it with photos: empty if it leaves a name unexplained, or is an answer of
     the web, since words on behaviour or places would make any photo seem to fit."""
-    source: Literal["model", "rule", "query", "fallback"] = "query"
-    """Author of the questions; `fallback`: the model wrote no valid questions, so the query itself is asked."""
     cost_usd: float | None = 0.0
-    note: str = ""
+    problem: str = ""
+    """Why the model wrote no valid questions; then the query itself is asked."""
 
 
 async def plan_query(
@@ -165,19 +161,16 @@ async def plan_query(
         explained = await asyncio.to_thread(context, query.text)
         passage = explained.passage
         looks = "" if explained.unexplained or explained.asked_on is not None else passage
-    words = query.described
+    words, problem = query.described, ""
     by_rule = settings.direct or writer is None
     found = await asyncio.to_thread(parts, query.text) if by_rule and parts is not None else ()
     if settings.direct:
         return QueryPlan(questions=(direct_question(words, found),), passage=passage, looks=looks)
     if writer is None:
         questions = plain_questions(words, found, uses_looks=settings.context)
-        return QueryPlan(questions=questions, passage=passage, looks=looks, source="rule")
+        return QueryPlan(questions=questions, passage=passage, looks=looks)
     try:
         questions, cost = await writer.write(words, context=passage, task=query.task)
     except MalformedAnswer as error:
-        return QueryPlan(
-            questions=(direct_question(words),), passage=passage, looks=looks, source="fallback",
-            cost_usd=error.cost_usd, note=str(error),
-        )  # fmt: skip
-    return QueryPlan(questions=questions, passage=passage, looks=looks, source="model", cost_usd=cost)
+        questions, cost, problem = (direct_question(words),), error.cost_usd, str(error)
+    return QueryPlan(questions=questions, passage=passage, looks=looks, cost_usd=cost, problem=problem)

@@ -189,8 +189,8 @@ class DecomposeReranker:
                 reference = (await asyncio.get_running_loop().run_in_executor(self._readers, look)).jpeg
         try:
             plan = await self._plan(query, self._settings)
-            if plan.source == "fallback":
-                self.tally.remarks.append(f"query {job.query_id} was asked whole, not decomposed: {plan.note}")
+            if plan.problem:
+                self.tally.remarks.append(f"query {job.query_id} was asked whole, not decomposed: {plan.problem}")
                 self.tally.has_fallbacks = True
             n_expected = len(job.candidates) * len(plan.questions)
             missing = MissingAnswers(max_share=self._settings.max_unscored, n_expected=n_expected)

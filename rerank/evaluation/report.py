@@ -255,7 +255,12 @@ def _figures(
             Stratum(
                 labels=labels,
                 n=len(queries),
-                measures=_measured({query: by_query[query] for query in queries}, n_resamples, seed),
+                measures=measure_all(
+                    {name: [by_query[query][name] for query in queries] for name in by_query[queries[0]]},
+                    list(queries),
+                    n_resamples=n_resamples,
+                    seed=seed,
+                ),
             )
             for labels, queries in groups
         ),
@@ -336,9 +341,3 @@ def _strata(truth: Truth, by: Sequence[Sequence[str]]) -> list[tuple[Mapping[str
         in_order = sorted(found, key=lambda key: [(len(label) if label.isdigit() else 0, label) for label in key])
         groups += [(dict(zip(axes, key, strict=True)), found[key]) for key in in_order]
     return groups
-
-
-def _measured(values: Mapping[str, Mapping[str, float]], n_resamples: int, seed: int) -> tuple[Measured, ...]:
-    names = next(iter(values.values()))
-    table = {name: [of_query[name] for of_query in values.values()] for name in names}
-    return measure_all(table, list(values), n_resamples=n_resamples, seed=seed)

@@ -22,10 +22,10 @@ from data.prompts import quoted
 from data.records import ChatMessage, ChatRequest
 from rerank.captions import Captioner as PhotoCaptioner
 from rerank.captions import VisionCaptioner
-from rerank.feedback.methods import Denoising
 from rerank.feedback.session import Caption, Session
 from rerank.prompting import Prompts
 from rerank.queries import is_visible
+from rerank.settings import Denoising
 
 MAX_CAPTION: Final = 99  # "fewer than 100", section 3.3
 _TOKEN: Final = re.compile(r"[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+|\S")

@@ -14,13 +14,6 @@ from data.arrays import FloatArray, IntArray, as_unit_rows, rank_descending
 from data.contracts import ChatModel, ImageCollection, TextImageEncoder
 from data.errors import BadInput, NoEvidence, NothingReadable, UsageError
 from data.words import plural
-from rerank.feedback.methods import (
-    ROCCHIO,
-    FeedbackMethod,
-    FeedbackSettings,
-    needs_text_model,
-    text_form,
-)
 from rerank.feedback.queries import (
     Captioner,
     FindNames,
@@ -37,6 +30,13 @@ from rerank.feedback.queries import (
 from rerank.feedback.session import Caption, Session, ShownImage, Turn, state_of
 from rerank.prompting import Prompts
 from rerank.reranker import Tally
+from rerank.settings import (
+    ROCCHIO,
+    FeedbackMethod,
+    FeedbackSettings,
+    needs_text_model,
+    text_form,
+)
 
 _WORDS: Final = {
     "captions": ("caption", "captions"),

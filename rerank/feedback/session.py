@@ -12,7 +12,7 @@ from data.contracts import ImageCollection
 from data.errors import BadInput, StoreError
 from data.files import file_state, write_atomic
 from data.records import Job, JobImage
-from rerank.feedback.methods import FeedbackMethod, FeedbackSettings
+from rerank.settings import FeedbackMethod, FeedbackSettings
 
 FORMAT = 1
 """Version of session files."""

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, Literal
 
-from data.codec import load_json
+from data.codec import json_object
 from data.errors import Refused
 from data.records import ChatReply, Judgement, Question, QuestionAnswer, TokenLogprobs
 from rerank.reranker import total_cost
@@ -128,7 +128,7 @@ def reason_of(text: str, answer: tuple[int, int] | None) -> str:
 
 NO_EVIDENCE: Final = "no evidence"
 """`Judgement.obtained_by` where the judge has nothing to go by, whatever the photo: the question does not count."""
-_NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
+_NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?")
 
 
 def majority(samples: Sequence[Judgement], *, is_share: bool) -> Judgement:
@@ -166,15 +166,11 @@ def answer_of(question: Question, judgement: Judgement) -> QuestionAnswer:
 
 def stated(reply: ChatReply) -> Judgement:
     """Return the judgement from a reply that states a number from 0 to 100."""
-    text = reply.text
-    try:
-        payload = load_json(text)
-        number = float(payload["probability"] if isinstance(payload, dict) else payload)
-    except (ValueError, TypeError, KeyError):
-        found = _NUMBER.findall(text)
-        if len(found) != 1:  # several numbers are ambiguous
-            return unclear(reply, "no number in the reply")
-        number = float(found[0])
+    payload, _ = json_object(reply.text)
+    found = _NUMBER.findall(str((payload or {}).get("probability", reply.text)))
+    if len(found) != 1:  # several numbers are ambiguous
+        return unclear(reply, "no number in the reply")
+    number = float(found[0])
     if not 0 <= number <= 100:
         return unclear(reply, f"expected a number from 0 to 100, got {number:g}")
     probability = number / 100

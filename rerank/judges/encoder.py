@@ -6,18 +6,22 @@ Weak for questions beyond appearance. The scores rank photos; only the chances o
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
+import fieldmark
 from data.arrays import FloatArray
+from data.cache_file import CacheFile
+from data.codec import dumps, loads
 from data.contracts import SeenImage, SpeciesScorer, TextImageEncoder
-from data.files import file_state
+from data.files import file_state, sha256_hex
 from data.images.decode import ENCODER_SIDE, read_image
 from data.records import Judgement, Question, QuestionAnswer
 from rerank.judges.answers import NO_EVIDENCE
+from rerank.photo_vectors import READING
 from rerank.queries import is_visible
 
 # Spreads differences of cosines, which are a few tenths, over most of 0 to 1; CLIP learned 100 for its own.
@@ -34,13 +38,21 @@ class EncoderJudge:
     Args:
         encoders: one or several text-image encoders.
         species: scores photos as showing species; without it their names and descriptions are compared like others.
+        cache: keeps vectors of photos and chances of species for later runs, by file, size and time.
     """
 
-    def __init__(self, encoders: Sequence[TextImageEncoder], *, species: SpeciesScorer | None = None) -> None:
+    def __init__(
+        self,
+        encoders: Sequence[TextImageEncoder],
+        *,
+        species: SpeciesScorer | None = None,
+        cache: CacheFile | None = None,
+    ) -> None:
         if not encoders:
             raise ValueError("expected at least one encoder")
         self._encoders = tuple(encoders)
         self._species = species
+        self._cache = cache
         self._photos: dict[object, tuple[FloatArray, ...]] = {}
         self._texts: dict[str, tuple[FloatArray, ...]] = {}
 
@@ -64,7 +76,7 @@ class EncoderJudge:
         if self._species is not None:
             known = [taxon_id for taxon_id in question.taxon_ids if self._species.knows(taxon_id)]
             if known:
-                chance = await asyncio.to_thread(self._species.chance, image.path, known)
+                chance = await asyncio.to_thread(self._chance, self._species, image.path, known)
                 if question.relation != "looks":
                     by = "recognizer" if self._species.is_calibrated else "recognizer; uncalibrated"
                     return _answered(1 - chance if question.relation == "absent" else chance, by)
@@ -93,9 +105,29 @@ class EncoderJudge:
         """Return the vector of a photo in each space; each photo is encoded once."""
         state = path, file_state(path)
         if state not in self._photos:
-            image = read_image(path, min_side=ENCODER_SIDE)
-            self._photos[state] = tuple(encoder.encode_images([image])[0] for encoder in self._encoders)
+            spaces = f"{READING} {' '.join(encoder.space for encoder in self._encoders)}"
+            found = self._kept(path, spaces, lambda: [vector.tolist() for vector in self._encoded(path)])
+            self._photos[state] = tuple(np.array(vector, dtype=np.float32) for vector in found)
         return self._photos[state]
+
+    def _encoded(self, path: Path) -> list[FloatArray]:
+        image = read_image(path, min_side=ENCODER_SIDE)
+        return [encoder.encode_images([image])[0] for encoder in self._encoders]
+
+    def _chance(self, species: SpeciesScorer, path: Path, taxon_ids: Sequence[str]) -> float:
+        by = f"{species.name} {' '.join(sorted(taxon_ids))}"
+        return self._kept(path, by, lambda: [[species.chance(path, taxon_ids)]])[0][0]
+
+    def _kept(self, path: Path, by: str, make: Callable[[], list[list[float]]]) -> list[list[float]]:
+        """Return the numbers of a photo from the cache, or make and store them."""
+        if self._cache is None:
+            return make()
+        key = sha256_hex(f"{fieldmark.__version__}\n{by}\n{path.resolve()}\n{file_state(path)}")
+        if (stored := self._cache.get(key)) is not None:
+            return loads(list[list[float]], stored)
+        made = make()
+        self._cache.put(key, dumps(made))
+        return made
 
     def vectors_of(self, text: str) -> tuple[FloatArray, ...]:
         """Return the vector of a text in each space; each text is encoded once."""

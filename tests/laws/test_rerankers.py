@@ -15,7 +15,7 @@ from kb.endpoints.images import Drawings
 from recognize import load_encoders
 from rerank import METHODS, RerankResources, first_stage, make_reranker, rerank, run_jobs
 from rerank.captions import SentenceScorer, VisionCaptioner
-from rerank.visret.generators import PromptGenerator
+from rerank.visret import PromptGenerator
 
 COLOURS = ("red", "blue", "yellow", "green", "black", "white", "brown", "orange")
 

@@ -28,7 +28,7 @@ from rerank import METHODS, PRESETS, FairChat, RerankResources, RerankSettings, 
 from rerank.captions import SentenceScorer, VisionCaptioner
 from rerank.plan import JudgeName
 from rerank.scheduling import current_query
-from rerank.visret.generators import AnchorGenerator, FolderGenerator, Generator, NamedVectors, PromptGenerator
+from rerank.visret import AnchorGenerator, FolderGenerator, Generator, NamedVectors, PromptGenerator
 
 FOLDER = Path(__file__).with_name("recorded")
 COLOURS = {"red": 40, "navy": 90, "yellow": 70, "green": 20, "white": 80, "brown": 30, "orange": 60, "gray": 50}

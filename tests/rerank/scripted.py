@@ -1,7 +1,8 @@
 import json
+import math
 from typing import Any
 
-from data.records import ChatReply
+from data.records import ChatReply, TokenLogprobs
 
 QUESTIONS = (
     "Does the photo show a frog?",
@@ -29,3 +30,9 @@ def questions_reply(questions: Any = QUESTIONS) -> Any:
     """Return questions in the JSON format of a model's reply."""
     entries = [{"question": q, "statement": f"yes {i}", "negation": f"no {i}"} for i, q in enumerate(questions)]
     return json.dumps({"questions": entries})
+
+
+def token(text: Any, **masses: Any) -> TokenLogprobs:
+    """Return a token with alternatives; `_` in a name is a blank, so `_yes` is " yes"."""
+    top = tuple((name.replace("_", " "), math.log(mass)) for name, mass in masses.items())
+    return TokenLogprobs(token=text, logprob=top[0][1] if top else -0.1, top=top)

@@ -34,7 +34,7 @@ class MemoryStore:
     """A `KnowledgeStore` of a few texts and photos; nothing is written to disk."""
 
     def __init__(self, species: Mapping[str, Sketch], encoders: Encoders) -> None:  # scientific name -> sketch
-        self.path = Path("memory")
+        self.path, self.generation = Path("memory"), "memory"
         self.spaces = encoders.spaces
         sketches = {taxon_id(name): (name, sketch) for name, sketch in species.items()}
         self.taxon_ids = tuple(sorted(sketches))

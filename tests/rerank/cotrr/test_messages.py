@@ -5,7 +5,7 @@ import pytest
 
 from data.errors import MalformedAnswer
 from rerank.cotrr.messages import parse_ranking
-from rerank.cotrr.orders import fuse_ranks, input_orders, ranks_of, windows
+from rerank.cotrr.reranker import fuse_ranks, input_orders, ranks_of, windows
 
 # Reply, photos, positions, faults.
 RANKINGS = (

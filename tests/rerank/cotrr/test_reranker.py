@@ -14,7 +14,7 @@ from data.records import Job, JobImage, RankedImage
 from rerank.cotrr.messages import parse_ranking_as_authors
 from rerank.cotrr.reranker import CotrrReranker
 from rerank.reranker import Tally
-from rerank.settings import PRESETS, CotrrSettings
+from rerank.settings import PRESETS, CotrrSettings, DecomposeSettings, VisionSettings
 from tests.rerank.recorded import Model, photos
 
 PAPER = PRESETS["paper"].cotrr
@@ -72,12 +72,14 @@ def test_incomplete_queries_are_refused_before_any_call(root: Path) -> None:
 
 
 def test_invalid_settings_are_refused() -> None:
-    for wrong in (
-        {"orders": 0}, {"top": 0}, {"window": 1}, {"window": 4, "step": 4}, {"tries": 0}, {"temperature": -1},
-        {"max_side": 0},
+    for kind, *wrong in (
+        (CotrrSettings, {"orders": 0}, {"top": 0}, {"window": 1}, {"window": 4, "step": 4}, {"tries": 0},
+         {"temperature": -1}, {"max_side": 0}),
+        (VisionSettings, {"samples": 2}), (DecomposeSettings, {"stop_below": 2}),
     ):  # fmt: skip
-        with pytest.raises(ValueError, match="expected"):
-            CotrrSettings(**wrong)
+        for each in wrong:
+            with pytest.raises(ValueError, match="expected"):
+                kind(**each)
 
 
 def order_of_theirs(text: str, n: int) -> list[int] | None:

@@ -5,7 +5,7 @@ import pytest
 
 from data.errors import NoEvidence, TooManyUnscored
 from data.records import Judgement, QuestionAnswer, RankedImage
-from rerank.decompose.reranker import MissingAnswers, photo_scores, with_answers
+from rerank.decompose.reranker import MissingAnswers, photo_scores
 
 ROW = RankedImage(query_id="q", image_id="a", rank=1, score=0.0, first_stage_rank=1)
 
@@ -41,20 +41,6 @@ def test_missing_answers_fail_only_above_the_limit_of_expected_and_at_the_end_of
     missing.check()
     with pytest.raises(TooManyUnscored, match="2 of 3 questions"):
         missing.check(is_last=True)
-
-
-def test_a_row_has_the_cost_and_the_notes_of_its_answers() -> None:
-    judged = [
-        Judgement(probability=0.75, answer="yes", obtained_by="logprobs", note="A crest,\nand long.", cost_usd=0.5),
-        Judgement(probability=None, answer=None, obtained_by="refused", note="no", cost_usd=0.25),
-    ]
-    answers = [
-        QuestionAnswer(question=f"{i}?", answer=one.answer, probability=one.probability, obtained_by=one.obtained_by)
-        for i, one in enumerate(judged)
-    ]
-    row = with_answers(ROW, answers, judged)
-    assert (row.cost_usd, row.evaluation) == (0.75, "1. A crest, and long.\n2. no")
-    assert with_answers(ROW, answers, [replace(judged[0], cost_usd=None), judged[1]]).cost_usd is None
 
 
 def without_evidence(*probabilities: Any) -> RankedImage:

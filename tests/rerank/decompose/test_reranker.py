@@ -9,7 +9,7 @@ from PIL import Image
 from data.contracts import SeenImage
 from data.errors import SourceUnavailable, UsageError
 from data.records import Context, Job, JobImage, Judgement
-from rerank import DecomposeReranker
+from rerank import DecomposeReranker, RerankResources, rerank
 from rerank.decompose.questions import QuestionWriter
 from rerank.settings import PRESETS, DecomposeSettings
 from tests.rerank.scripted import QUESTIONS, ScriptedChat, questions_reply
@@ -103,6 +103,12 @@ def test_a_query_with_too_many_missing_answers_fails_but_not_with_the_papers_pre
     assert {row.status for row in ranked} == {"error"}
     assert "no usable answer to 3 of 12 questions (mumbled); at most" in ranked[0].error
     assert len(reranker.tally.failures) == 1
+
+
+def test_the_library_logs_what_went_another_way(job: Job, caplog: pytest.LogCaptureFixture) -> None:
+    rerank(job, "decompose", RerankResources(judge=TableJudge(TABLE), text=ScriptedChat(lambda _: "Sure!")))
+    (record,) = caplog.records
+    assert record.levelname == "WARNING" and record.getMessage().startswith("query q was asked whole, not decomposed:")
 
 
 @pytest.mark.parametrize("more", [{"modification": "one alone"}, {"dialogue": ("frogs", "two? yes")}])

@@ -10,10 +10,10 @@ import pytest
 from benchmarks.memory_collection import MemoryCollection
 from data.arrays import as_unit_rows
 from data.errors import BadInput, NoEvidence, NothingReadable, Refused, UsageError
-from rerank.feedback.methods import FEEDBACK_PRESETS, FeedbackMethod, FeedbackSettings
 from rerank.feedback.queries import NamedSpecies, NextQuery, PhraseCaptioner, cut, query_in, sampled, shortened
 from rerank.feedback.search import FeedbackSearch
 from rerank.feedback.session import Caption, Session, changes_since, labelled_job, read_session, write_session
+from rerank.settings import FEEDBACK_PRESETS, FeedbackMethod, FeedbackSettings
 from tests.rerank.scripted import ScriptedChat
 from tests.toy.encoders import toy_encoders
 

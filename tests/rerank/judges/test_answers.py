@@ -4,13 +4,8 @@ from typing import Any
 import pytest
 
 from data.records import ChatReply, Judgement, TokenLogprobs
-from rerank.judges.answers import answer_span, majority, numbered_spans, probability_of_yes, stated, token_at, word_of
-
-
-def token(text: Any, **masses: Any) -> TokenLogprobs:
-    """Return a token with alternatives; `_` in a name is a blank, so `_yes` is " yes"."""
-    top = tuple((name.replace("_", " "), math.log(mass)) for name, mass in masses.items())
-    return TokenLogprobs(token=text, logprob=top[0][1] if top else -0.1, top=top)
+from rerank.judges.answers import answer_span, majority, numbered_spans, probability_of_yes, stated, word_of
+from tests.rerank.scripted import token
 
 
 def test_all_spellings_of_yes_and_no_other_words_are_read() -> None:
@@ -61,13 +56,6 @@ def test_the_last_answer_of_each_number_counts() -> None:
     assert spans[1] == (len(text) - 3, len(text))
     # A model that repeats a digit spoils its own reply alone.
     assert numbered_spans("9" * 5_000 + ". yes\n1. no", 1) == [(5_009, 5_011)]
-
-
-def test_the_token_at_a_text_offset_is_found() -> None:
-    tokens = [token("1"), token(". "), token("Yes"), token("\n2. "), token("No")]
-    assert [tokens.index(at) if (at := token_at(tokens, i)) else None for i in (0, 1, 3, 5, 6, 10, 11, 12)] == [
-        0, 1, 2, 2, 3, 4, 4, None,
-    ]  # fmt: skip
 
 
 def vote(probability: Any, cost_usd: Any = 0.5) -> Judgement:

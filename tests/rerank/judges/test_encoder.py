@@ -1,5 +1,6 @@
 import asyncio
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from data.cache_file import CacheFile
 from data.records import Question
 from rerank import EncoderJudge
 
@@ -110,6 +112,24 @@ def test_a_question_about_species_is_answered_by_the_scorer(photo: Any) -> None:
     assert chances == pytest.approx([0.25, 0.75, 0.25 * about().probability])
     scorer.is_calibrated = False
     assert about("owl").obtained_by == "recognizer; uncalibrated"
+
+
+def test_a_later_run_makes_nothing_of_a_photo_anew_until_it_the_encoder_or_the_knowledge_changes(photo: Any) -> None:
+    encoder, scorer = TableEncoder(**{"a crest": (0.6, 0.8), "a photo of a bird": (0.5, 0.0)}), TableScorer(owl=0.1)
+    owl = replace(CREST, taxon_ids=("owl",), relation="looks")
+
+    def run() -> tuple[float, int, int]:
+        """Return the answer of a new judge, and the photos encoded and scored so far."""
+        with CacheFile(photo.with_name("photos.sqlite")) as cache:
+            found = ask(EncoderJudge([encoder], species=scorer, cache=cache), photo, owl)
+        return found.probability, encoder.n_images, len(scorer.seen)
+
+    first = run()
+    assert run() == first and first[1:] == (1, 1)
+    scorer.name, encoder.space = "another state", "another"
+    assert run() == (first[0], 2, 2)
+    Image.new("RGB", (49, 48), "red").save(photo)
+    assert run() == (first[0], 3, 3)
 
 
 def test_only_a_direct_question_includes_the_context(photo: Any) -> None:

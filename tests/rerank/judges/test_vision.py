@@ -1,5 +1,4 @@
 import asyncio
-import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,16 +9,9 @@ from PIL import Image
 from data.records import ChatReply, Question, TokenLogprobs
 from rerank import VisionJudge, VisionSettings
 from rerank.judges.vision import plain_image, probe
-from rerank.settings import PRESETS
-from tests.rerank.scripted import ScriptedChat
+from tests.rerank.scripted import ScriptedChat, token
 
 CREST = Question(question="Does the bird have a crest?", statement="a crested bird", negation="a bird without a crest")
-
-
-def token(text: str, **masses: float) -> TokenLogprobs:
-    """Return a token with alternatives; `_` is a blank."""
-    top = tuple((name.replace("_", " "), math.log(mass)) for name, mass in masses.items())
-    return TokenLogprobs(token=text, logprob=top[0][1] if top else 0.0, top=top)
 
 
 def reply(*tokens: TokenLogprobs) -> ChatReply:
@@ -76,13 +68,6 @@ def test_probabilities_come_from_the_spellings_and_the_place_that_the_settings_n
         assert found.probability == (None if probability is None else pytest.approx(probability)), by
         assert (found.answer, found.obtained_by) == (answer, by)
         assert found.note.startswith(note) and bool(found.note) == bool(note)
-
-
-def test_invalid_settings_are_refused() -> None:
-    with pytest.raises(ValueError, match="samples: expected an odd number"):
-        VisionSettings(samples=2)
-    with pytest.raises(ValueError, match="stop_below"):
-        replace(PRESETS["paper"].decompose, stop_below=2)
 
 
 def test_two_pictures_reveal_the_abilities_of_a_server() -> None:

@@ -16,7 +16,7 @@ from rerank import METHODS, RerankResources, job_of_folder, make_reranker, open_
 from rerank.captions import LocalCaptioner, PhotoText, SentenceScorer, bounded
 from rerank.methods import RETRIEVERS, make_retriever
 from rerank.settings import CaptionSettings, RerankSettings, VisretSettings
-from rerank.visret.generators import PromptGenerator
+from rerank.visret import PromptGenerator
 from tests.rerank.scripted import ScriptedChat
 
 COLOURS = ("red", "blue", "yellow", "green", "black", "white", "orange")

@@ -1,1 +1,0 @@
-"""VisRet: draw the query, search by the drawings, fuse the rankings."""
