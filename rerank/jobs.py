@@ -116,10 +116,9 @@ def jobs_of(queries: QuerySet, *, within_subset: bool = False, first_stage: Firs
     jobs = []
     for job in queries.queries:
         known = collection
-        if within_subset:
-            known = {name: _known(collection, name, job) for name in queries.subsets[job.query_id]}
-        elif job.query_id in queries.pools:
-            known = {name: _known(collection, name, job) for name in queries.pools[job.query_id]}
+        pool = queries.subsets[job.query_id] if within_subset else queries.pools.get(job.query_id)
+        if pool is not None:
+            known = {name: _known(collection, name, job) for name in pool}
         elif job.query_id in queries.left_out:
             known = {name: each for name, each in known.items() if name != queries.left_out[job.query_id]}
         if first_stage is None:

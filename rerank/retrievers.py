@@ -105,8 +105,6 @@ class ShortlistRetriever:
     """
 
     def __init__(self, collection: ImageCollection, directions: list[FloatArray], reranker: Reranker) -> None:
-        if not directions:
-            raise ValueError("expected at least one direction")
         self._collection, self._directions = collection, directions
         self._reranker = reranker
 

@@ -31,8 +31,6 @@ class FairSlots:
     """
 
     def __init__(self, n: int) -> None:
-        if n < 1:
-            raise ValueError(f"expected at least one slot, got {n}")
         self._free = n
         self._n_arrived = 0
         self._waiting: dict[str, list[tuple[int, int, asyncio.Future[None]]]] = {}

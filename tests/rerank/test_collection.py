@@ -5,10 +5,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from data.errors import BadInput, MissingRequirement, NothingReadable, StoreError
+from data.errors import BadInput, NothingReadable, StoreError
 from rerank import collection, open_collection
 from rerank.collection import StoredPhoto, read_index, write_index
-from tests.small_files import files_of_at_most
 from tests.toy.encoders import Counting
 
 COLOURS = ("blue", "red", "yellow", "green")
@@ -139,13 +138,3 @@ def test_a_damaged_index_is_an_error_that_names_its_own_folder(tmp_path: Path) -
         with pytest.raises(StoreError, match="index of photos") as caught:
             read_index(tmp_path, 4)
         assert caught.value.hint == f"Delete the folder {tmp_path}. It holds no photos; they are indexed again."
-
-
-def test_a_full_disk_is_reported_and_leaves_the_index_as_it_was(tmp_path: Path) -> None:
-    few, many = (
-        [StoredPhoto(f"{i}.png", 1, 1, None, np.zeros(512, np.float32)) for i in range(n)] for n in (10, 1_000)
-    )
-    write_index(tmp_path / "index", few)
-    with files_of_at_most(1_000_000), pytest.raises(MissingRequirement, match="cannot be written"):
-        write_index(tmp_path / "index", many)
-    assert len(read_index(tmp_path / "index", 512).photos) == 10

@@ -21,14 +21,6 @@ def answered(*probabilities: Any) -> RankedImage:
     )
 
 
-def test_unasked_questions_always_count_as_no() -> None:
-    rows = [answered(0.9, 0.6), answered(0.3), answered(0.8, None)]
-    assert photo_scores(rows, 2, "zero") == pytest.approx([75, 15, 40])
-    assert photo_scores(rows, 2, "mean") == pytest.approx([75, 15, 70])  # 0.6: the one known answer
-    unknown = [answered(0.8, None), answered(0.2, None)]
-    assert photo_scores(unknown, 2, "mean") == pytest.approx([65, 35])  # one half
-
-
 def test_missing_answers_fail_only_above_the_limit_of_expected_and_at_the_end_of_asked_questions() -> None:
     missing = MissingAnswers(max_share=0.5, n_expected=4)
     missing.add(answered(None, None).questions)
@@ -52,7 +44,8 @@ def without_evidence(*probabilities: Any) -> RankedImage:
     )
 
 
-def test_questions_without_evidence_do_not_count() -> None:
+def test_questions_without_evidence_do_not_count_and_one_that_is_never_answered_counts_half() -> None:
+    assert photo_scores([answered(0.8, None), answered(0.2, None)], 2, "mean") == pytest.approx([65, 35])
     rows = [without_evidence(0.8, None), without_evidence(0.2, None)]
     assert photo_scores(rows, 2, "zero") == photo_scores(rows, 2, "mean") == pytest.approx([80, 20])
     missing = MissingAnswers(max_share=0.0, n_expected=4)
