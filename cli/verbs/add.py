@@ -154,7 +154,12 @@ def added_text(added: Added) -> str:
         return f"{added.name}: nothing added. Give it a --text, a --page or a --photo."
     new = [
         plural(n, noun)
-        for n, noun in ((added.new_texts, "text"), (added.new_pages, "page"), (added.new_photos, "photo"))
+        for n, noun in (
+            (added.new_texts, "text"),
+            (added.new_pages, "page"),
+            (added.new_photos, "photo"),
+            (added.new_credits, "credit"),
+        )
         if n
     ]
     return output.as_fields(

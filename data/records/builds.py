@@ -140,6 +140,8 @@ class Added:
     """Photos that were added."""
     new_pages: int = 0
     """Pages of the web that were added."""
+    new_credits: int = 0
+    """Earlier texts and photos with another author, licence or address."""
     text: str = ""
     """The present summary, or definition of a term."""
     anchors: int = 0

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from rapidfuzz.distance import OSA
 
@@ -34,6 +34,7 @@ from kb.store.rows import entry_of, subject_of
 from kb.store.stage_outputs import STAGE, AddedText, Addition, additions, removed, with_own_names
 
 MAX_TEXT_CHARACTERS = 1_000_000
+Credited = TypeVar("Credited", Anchor, Source)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,10 +81,10 @@ def add(
 ) -> Added:
     """Add your own texts and photos to a knowledge base and return the result.
 
-    They complement those of a source, and updates keep them. A text or photo that is added again replaces itself. A
-    species that is there already takes the higher taxa of the given one; if these change the group of its words, its
-    earlier texts are read again. A new one takes those of its genus. A removed species or term is no longer left out
-    by builds.
+    They complement those of a source, and updates keep them. A text or photo that is added again replaces itself; the
+    parts of its credit that are not given stay. A species that is there already takes the higher taxa of the given one;
+    if these change the group of its words, its earlier texts are read again. A new one takes those of its genus. A
+    removed species or term is no longer left out by builds.
 
     Args:
         path: the knowledge base; created if it does not exist.
@@ -123,6 +124,7 @@ def store_addition(
         info = begin(layout, OwnSource(), encoders)
         with closing(Ledger(layout.ledger, create=is_new)) as ledger:
             before = additions(ledger).get(key, Addition())
+            earlier_credits = _credits(before)
             held = None
             taken: tuple[TakenText, ...] = ()
             n_read_again = 0
@@ -156,6 +158,9 @@ def store_addition(
                 is_new=key not in was_there and shown is not None,
                 new_texts=len({each.sha256 for each in addition.texts} - {each.sha256 for each in before.texts}),
                 new_photos=len({each.anchor_id for each in addition.anchors} - {a.anchor_id for a in before.anchors}),
+                new_credits=sum(
+                    credit != earlier_credits.get(each, credit) for each, credit in _credits(addition).items()
+                ),
                 text=text,
                 anchors=n_anchors,
                 was_removed=was_removed,
@@ -296,13 +301,29 @@ def _with_term(
 
 
 def _merged(before: Addition, texts: Sequence[AddedText], anchors: Sequence[Anchor], taxon: Taxon) -> Addition:
-    by_text = {text.sha256: text for text in (*before.texts, *texts)}
-    by_photo = {anchor.anchor_id: anchor for anchor in (*before.anchors, *anchors)}
+    by_text = {text.sha256: text for text in before.texts}
+    by_photo = {anchor.anchor_id: anchor for anchor in before.anchors}
+    # Without a new credit the earlier one stays: a photo of somebody else must not become the user's own.
+    for text in texts:
+        held = by_text.get(text.sha256)
+        source = text.source if held is None else _credited(text.source, held.source, "url", "licence")
+        by_text[text.sha256] = replace(text, source=source)
+    for anchor in anchors:
+        by_photo[anchor.anchor_id] = _credited(anchor, by_photo.get(anchor.anchor_id), "page_url", "author", "licence")
     return Addition(
         texts=tuple(by_text.values()),
         anchors=tuple(by_photo.values()),
         common_names=tuple(dict.fromkeys((*before.common_names, *taxon.common_names))),
     )
+
+
+def _credited(new: Credited, held: Credited | None, *names: str) -> Credited:
+    return new if held is None else replace(new, **{n: getattr(held, n) for n in names if getattr(new, n) is None})
+
+
+def _credits(addition: Addition) -> dict[str, tuple[str | None, ...]]:
+    photos = {each.anchor_id: (each.page_url, each.author, each.licence) for each in addition.anchors}
+    return {**photos, **{each.sha256: (each.source.url, each.source.licence) for each in addition.texts}}
 
 
 def _note(ledger: Ledger, subject: Taxon | str, key: str, name: str, addition: Addition) -> None:

@@ -62,6 +62,9 @@ def test_an_added_species_outside_the_checklist_is_identified(path: Path, encode
     ]
     added = kb.add(path, ADMIRAL, encoders, texts=[OwnText(text=TEXT, title="admiral.md")], photos=photos)
     assert (added.name, added.is_new, added.new_texts, added.new_photos) == ("Vanessa atalanta", True, 1, 2)
+    again = kb.add(path, ADMIRAL, encoders, photos=[OwnPhoto(path=photos[0].path)])  # its credit is kept
+    other = kb.add(path, ADMIRAL, encoders, photos=[OwnPhoto(path=photos[1].path, licence="CC0")])
+    assert [(each.new_photos, each.new_credits) for each in (again, other)] == [(0, 0), (0, 1)]
     assert "nettles" not in added.text
     assert "red band" in added.text
     with kb.open(path) as store:
@@ -70,7 +73,7 @@ def test_an_added_species_outside_the_checklist_is_identified(path: Path, encode
         assert row.candidates[0].common_name == "Red Admiral"
         assert kb.search(store, "black wings with a red band", encoders.sentence)[0].taxon_id == "vanessa-atalanta"
         [entry] = store.species(["vanessa-atalanta"])
-        assert entry.anchors[0].credit == "Ann, CC BY 4.0"
+        assert {each.credit for each in entry.anchors} == {"Ann, CC BY 4.0", "Ann, CC0"}
         # its evidence points into the stored text
         assert entry.summary is not None
         text = store.article_text("vanessa-atalanta") or ""
