@@ -233,12 +233,14 @@ def job_of_folder(folder: str | Path, query: str) -> Job:
     Paths are absolute. Image ids are paths relative to the folder, quoted to fit into a TREC run (`id_of_path`).
 
     Raises:
-        NothingReadable: if there is no photo.
+        NothingReadable: if there is no such folder, or no photo in it.
         UsageError: if the query is empty.
     """
     if not query.strip():
         raise UsageError("The query is empty.", hint='--query "a bird with a red crown"')
     folder = Path(folder).absolute()
+    if not folder.is_dir():
+        raise NothingReadable(f"{folder} is not a folder.")
     photos = find_images([folder])
     if not photos:
         raise NothingReadable(f"No photo found in {folder}.")

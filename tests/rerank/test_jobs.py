@@ -72,8 +72,9 @@ def test_a_folder_becomes_a_job_of_all_its_photos(tmp_path: Path) -> None:
     assert job_of_folder(tmp_path, "синица").query_id == "синица"
     assert len(job_of_folder(tmp_path, "long " * 100).query_id) <= 60
     (tmp_path / "empty").mkdir()
-    with pytest.raises(NothingReadable, match="No photo found in"):
-        job_of_folder(tmp_path / "empty", "x")
+    for folder, why in (("empty", "No photo found in"), ("none", "none is not a folder")):
+        with pytest.raises(NothingReadable, match=why):
+            job_of_folder(tmp_path / folder, "x")
     with pytest.raises(UsageError, match="The query is empty"):
         job_of_folder(tmp_path, " ")
 
