@@ -51,6 +51,11 @@ class CacheFile(Closing):
             return None
         return row[0] if row[1] == _checksum(row[0]) else None
 
+    def texts(self) -> list[str]:
+        """Return all undamaged texts, also those of earlier runs, in the order of their keys."""
+        rows = self._reader.run(lambda db: db.execute("SELECT text, checksum FROM entries ORDER BY key").fetchall())
+        return [text for text, checksum in rows if isinstance(text, str) and checksum == _checksum(text)]
+
     def put(self, key: str, text: str) -> None:
         """Store the text of a key, in place of an earlier one."""
         values = (key, text, _checksum(text))

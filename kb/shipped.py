@@ -5,15 +5,15 @@ from __future__ import annotations
 import logging
 import re
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from data.codec import dumps
-from data.errors import MissingRequirement, StoreError
-from data.files import sha256_hex, user_folder, write_atomic, writer_lock
+from data.cache_file import CacheFile
+from data.errors import FieldmarkError, MissingRequirement
+from data.files import sha256_hex, user_folder, writer_lock
 from data.records import STAGES, Progress, Term
 from kb.store.knowledge_base import KnowledgeBase
 from kb.store.rows import term_of
@@ -25,9 +25,8 @@ STARTER: Final = "starter"
 ENCODERS: Final = "fieldmark.encoders"
 """Entry points of encoders by profile; `kb` imports no encoder itself."""
 MAX_WAIT_S: Final = 300.0  # for another process that unpacks it
-LEARNT: Final = "learnt.jsonl"
+LEARNT: Final = "learnt.sqlite"
 """File of the terms and web answers learnt beside it, which the next version finds too."""
-WAIT_TO_LEARN_S: Final = 5.0
 
 logger = logging.getLogger(__name__)
 
@@ -140,32 +139,17 @@ def is_shipped(path: Path) -> bool:
 
 
 def learnt_terms(path: Path) -> list[Term]:
-    """Return the terms and web answers that were learnt beside the shipped knowledge base, those of a sound line."""
-    found: list[Term] = []
-    for line in _learnt_lines(path) if is_shipped(path) else ():
-        try:
-            found.append(term_of(line))
-        except StoreError as error:
-            logger.warning("%s: a damaged line is left out: %s", path.with_name(LEARNT), error)
-    return found
-
-
-def add_learnt(path: Path, terms: Sequence[Term]) -> None:
-    """Add terms and web answers to the file beside the shipped knowledge base, which itself is never changed.
-
-    Raises:
-        KnowledgeBaseLocked: if another process is writing to the file.
-        MissingRequirement: if the disk is full or read-only.
-    """
-    file = path.with_name(LEARNT)
-    with writer_lock(file.with_suffix(".lock"), wait_s=WAIT_TO_LEARN_S):
-        lines = dict.fromkeys((*_learnt_lines(path), *map(dumps, terms)))
-        write_atomic(file, "".join(f"{line}\n" for line in lines).encode())
-
-
-def _learnt_lines(path: Path) -> list[str]:
-    try:
-        content = path.with_name(LEARNT).read_bytes()
-    except FileNotFoundError:
+    """Return the terms and web answers learnt beside the shipped knowledge base; none beside another one."""
+    if not is_shipped(path) or not path.with_name(LEARNT).exists():
         return []
-    return [line for line in content.decode(errors="replace").split("\n") if line]
+    try:
+        with learnt_file(path) as file:
+            return [term_of(text) for text in file.texts()]
+    except FieldmarkError as error:
+        logger.warning("Terms and answers learnt earlier are not used: %s", error)
+        return []
+
+
+def learnt_file(path: Path) -> CacheFile:
+    """Return the file beside the shipped knowledge base with the terms and web answers learnt, by id."""
+    return CacheFile(path.with_name(LEARNT), lost="terms and answers are looked up again")

@@ -17,6 +17,7 @@ from data.words import nearest
 from kb import reasons
 from kb.checklist.names import fold
 from kb.lookup.lookup_index import shipped_terms
+from kb.shipped import learnt_file, learnt_terms
 from kb.sources.article_source import owner_of
 from kb.store.generations import publishing
 from kb.store.layout import Layout
@@ -63,7 +64,8 @@ def remove(path: str | Path, names: Sequence[str]) -> Removed:
     layout = Layout(Path(path))
     info = layout.require()
     with writer_lock(layout.lock), closing(Ledger(layout.ledger)) as ledger:
-        found = _found(ledger, names)
+        learnt = {term.term_id: _of_term(term) for term in learnt_terms(layout.root)}
+        found = _found(ledger, [*_subjects(ledger), *learnt.values()], names)
         keys = {subject.key for subject in found}
         pages = {key: name for key, name in ledger.subject_names("page").items() if owner_of(key) in keys}
         keys |= pages.keys()
@@ -75,6 +77,10 @@ def remove(path: str | Path, names: Sequence[str]) -> Removed:
             ledger.drop_left_out(pages.values())
             ledger.drop_subjects(keys)
             ledger.publish([], gone=[key for key in sorted(keys) if ledger.entry(key) is not None])
+        if forgotten := keys & learnt.keys():
+            with learnt_file(layout.root) as file:
+                for key in forgotten:
+                    file.remove(key)
         unused = files - _files(layout, ledger)
         for file in unused:
             file.unlink(missing_ok=True)
@@ -83,9 +89,8 @@ def remove(path: str | Path, names: Sequence[str]) -> Removed:
     return Removed(names=tuple(subject.name for subject in found), files=len(unused))
 
 
-def _found(ledger: Ledger, names: Sequence[str]) -> list[_Subject]:
+def _found(ledger: Ledger, subjects: Sequence[_Subject], names: Sequence[str]) -> list[_Subject]:
     by_name: dict[str, dict[str, _Subject]] = {}
-    subjects = list(_subjects(ledger))
     for subject in subjects:
         for name in subject.names:
             by_name.setdefault(fold(name), {})[subject.key] = subject
@@ -115,15 +120,17 @@ def _subjects(ledger: Ledger) -> Iterator[_Subject]:
         yield _Subject(key=key, name=taxon.scientific_name, reason=reasons.REMOVED, names=taxon.names)
     aliases = {entry.subject_id: loads(Term, entry.record).aliases for entry in ledger.entries("term")}
     for key, name in ledger.subject_names("term").items():
-        reason = f"term: {reasons.REMOVED}"
-        yield _Subject(key=key, name=name, reason=reason, names=(name, *aliases.get(key, ())))
+        yield _of_term(Term(term_id=key, name=name, definition="", aliases=aliases.get(key, ())))
+
+
+def _of_term(term: Term) -> _Subject:
+    names = (term.name, *term.aliases)
+    return _Subject(key=term.term_id, name=term.name, reason=f"term: {reasons.REMOVED}", names=names)
 
 
 def _shipped(name: str) -> _Subject | None:
-    for term in shipped_terms():
-        if fold(name) in map(fold, (term.name, *term.aliases)):
-            return _Subject(key=term.term_id, name=term.name, reason=f"term: {reasons.REMOVED}", names=(term.name,))
-    return None
+    terms = (term for term in shipped_terms() if fold(name) in map(fold, (term.name, *term.aliases)))
+    return next(map(_of_term, terms), None)
 
 
 def _files(layout: Layout, ledger: Ledger, keys: Collection[str] | None = None) -> set[Path]:

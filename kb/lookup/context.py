@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from data.arrays import check_vectors
 from data.codec import dumps
 from data.contracts import ChatModel, TextEncoder
-from data.errors import KnowledgeBaseLocked, MissingRequirement, NotCached, Refused, SourceError
+from data.errors import FieldmarkError, NotCached, Refused, SourceError
 from data.event_loop import wait_for
 from data.files import sha256_hex, writer_lock
 from data.records import ChatMessage, ChatRequest, Context, Source, Term, WebAnswer
@@ -25,7 +25,7 @@ from kb.lookup.context_settings import ContextSources, Mode
 from kb.lookup.findings import Findings, look_up, unexplained
 from kb.lookup.lookup_index import Lookup, check_encoder, index_of, query_key
 from kb.lookup.passages import compose, write_passage
-from kb.shipped import add_learnt, is_shipped
+from kb.shipped import is_shipped, learnt_file
 from kb.store.generations import publishing
 from kb.store.knowledge_base import KnowledgeBase
 from kb.store.layout import collection_name
@@ -90,6 +90,7 @@ def contexts(
     """
     sources = sources or ContextSources()
     prompts = DistilPrompts(sources.prompts)  # before anything costs money
+    check_encoder(store, encoder)
     chat = sources.chat
 
     def look(query: str) -> tuple[Context, Findings]:
@@ -99,8 +100,9 @@ def contexts(
                 store.derived(Lookup).learn(learnt)
                 try:
                     remember(store, learnt, encoder)
-                except (KnowledgeBaseLocked, MissingRequirement) as error:
-                    _log.warning("Learnt terms and answers are not stored: %s", error)
+                except FieldmarkError as error:
+                    names = ", ".join(f'"{term.name}"' for term in learnt)
+                    _log.warning("Not stored, and looked up again next time: %s. %s", names, error)
             answer = compose(store, query, found)
             return replace(answer, unexplained=unexplained(query, found, answer.passage)), found
 
@@ -223,15 +225,19 @@ def remember(store: KnowledgeBase, terms: Sequence[Term], encoder: TextEncoder) 
     The open knowledge base keeps the state in which it was opened. Those for the shipped one go to a file beside it.
 
     Raises:
-        SpaceMismatch: for another encoder.
         KnowledgeBaseLocked: if another process is writing to it.
         MissingRequirement: if the disk is full or read-only.
+        SourceUnavailable: if its Chroma server does not answer.
+        StoreError: if its vectors are damaged.
     """
-    if not terms or is_shipped(store.path):
-        add_learnt(store.path, terms)
+    if not terms:
+        return
+    if is_shipped(store.path):
+        with learnt_file(store.path) as file:
+            for term in terms:
+                file.put(term.term_id, dumps(term))
         return
     info = store.layout.require()
-    check_encoder(store, encoder)
     name = collection_name("terms", info.sentence)
     texts = {term.term_id: str(text) for term in terms for _, text in items_of(term, "terms")}
     vectors = check_vectors(encoder.encode_texts(list(texts.values())), dim=encoder.dim)

@@ -16,6 +16,7 @@ from data.words import nearest, plural
 from kb.checklist.names import fold
 from kb.checklist.selection import choices, select, taxa_named
 from kb.lookup.lookup_index import index_of
+from kb.shipped import learnt_terms
 
 if TYPE_CHECKING:
     from kb.store.knowledge_base import KnowledgeBase
@@ -207,7 +208,7 @@ def find_entry(store: KnowledgeBase, name: str) -> FoundSpecies | Term:
             return _species(store, taxon.taxon_id)
         known |= {fold(text): text for text in (taxon.scientific_name, *taxon.common_names)}
     senses = []
-    for term in store.terms():
+    for term in (*store.terms(), *learnt_terms(store.path)):
         if wanted == fold(term.name):
             return term
         if wanted in map(fold, term.aliases):

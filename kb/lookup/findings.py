@@ -17,6 +17,7 @@ from kb.lookup.lookup_index import LookupIndex, check_encoder, index_of, vector_
 from kb.lookup.mentions import Mention, group_of_noun, may_precede_a_group, sense_words, word_lists
 from kb.lookup.variants import fitting_sentences, in_its_plumage, sex_age_part, variant_of, variant_words
 from kb.store.knowledge_base import KnowledgeBase
+from kb.store.rows import items_of
 
 MAX_SPECIES, MAX_TERMS = 4, 6
 # A query without names matches a text with nearly all of its words, or with half of them and a similar vector. Tuned on
@@ -128,16 +129,21 @@ def _described(store: KnowledgeBase, index: LookupIndex, query: str, encoder: Te
 def _described_term(
     store: KnowledgeBase, index: LookupIndex, words: Sequence[str], query: str, encoder: TextEncoder
 ) -> str | None:
-    if not index.word_ids:
+    # Colours are too common to make a match alone.
+    distinctive = [word for word in words if group_of(word) != "colour"]
+    if not index.word_ids or len(distinctive) < TERM_WORDS:
         return None
     term_ids = index.word_ids
     scores, coverage = index.term_words.match(words)
     vector = vector_of(encoder, query)
     similar = {} if vector is None else dict(store.query_terms(vector, len(index.terms)))
+    # Terms of the glossary, and learnt ones that the open store lacks, have no vector there.
+    new = [term_ids[i] for i in np.flatnonzero(coverage >= TERM_COVERAGE_WITH_VECTOR) if term_ids[i] not in similar]
+    if new and vector is not None:
+        texts = [str(text) for i in new for _, text in items_of(index.terms[i], "terms")]
+        similar |= dict(zip(new, map(float, encoder.encode_texts(texts) @ vector), strict=True))
     order = rank_descending(scores + np.asarray([max(similar.get(i, 0.0), 0.0) for i in term_ids], dtype=np.float32))
     best = int(order[0])
-    # Colours are too common to make a match alone.
-    distinctive = [word for word in words if group_of(word) != "colour"]
     n_shared = round(float(index.term_words.match(distinctive)[1][best]) * len(distinctive))
     by_words = coverage[best] >= TERM_COVERAGE
     by_vector = similar.get(term_ids[best], 0.0) >= TERM_SIMILARITY and coverage[best] >= TERM_COVERAGE_WITH_VECTOR

@@ -97,4 +97,5 @@ def test_a_fresh_cache_reads_only_what_it_wrote(tmp_path: Path) -> None:
         cache.put("k", "second")
         assert cache.get("k") == "second"
     with CacheFile(path) as cache:
-        assert cache.get("k") == "second"
+        cache.put("j", "other")
+        assert (cache.get("k"), cache.texts()) == ("second", ["other", "second"])

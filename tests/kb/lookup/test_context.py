@@ -1,7 +1,10 @@
 import json
 import logging
 import re
-from collections.abc import Collection, Sequence
+import shutil
+import socket
+from collections.abc import Callable, Collection, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +16,7 @@ from data.errors import CostStop, NotCached, Refused, SourceUnavailable
 from data.files import writer_lock
 from data.records import ChatReply, ChatRequest, Context, Source, Term, WebPassage
 from kb.distill.prompts import DistilPrompts
-from kb.lookup.context import N_PARALLEL, contexts
+from kb.lookup.context import N_PARALLEL, contexts, remember
 from kb.lookup.context_settings import CONTEXT_PRESETS, ContextSettings, ContextSources
 from kb.lookup.findings import look_up
 from kb.lookup.passages import is_supported, parse_reply, request_for, supported, texts_of
@@ -266,10 +269,30 @@ def test_a_learnt_term_equals_a_built_one_and_the_next_build_keeps_it(one_bird: 
         assert ([term.name for term in opened.terms()], len(opened.taxon_ids)) == (["zorblin"], 2)
 
 
-def test_a_locked_knowledge_base_answers_without_learning(one_bird: Path, caplog: pytest.LogCaptureFixture) -> None:
-    encoder = toy_encoders().sentence
-    with kb.open(one_bird) as opened, writer_lock(opened.layout.lock), caplog.at_level(logging.WARNING):
-        assert kb.context(opened, "a frog's zorblin", encoder, ContextSources(wiki=Glossary(ZORBLIN))).found
-    assert "Learnt terms and answers are not stored" in caplog.text
+def lose_vectors(path: Path) -> None:
+    shutil.rmtree(next(path.glob("vectors/*/chroma")))
+    next(path.glob("vectors/*/chunks*.npy")).write_bytes(b"x")
+
+
+def lose_server(path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        address = f"http://127.0.0.1:{closed.getsockname()[1]}"
+    settings = path / "kb.toml"
+    settings.write_text(settings.read_text().replace('chroma = ""', f'chroma = "{address}"'))
+
+
+@pytest.mark.parametrize("fault", [None, lose_vectors, lose_server])
+def test_a_knowledge_base_that_cannot_be_written_answers_without_learning(
+    one_bird: Path, caplog: pytest.LogCaptureFixture, fault: Callable[[Path], None] | None
+) -> None:
+    encoder, beside = toy_encoders().sentence, set(one_bird.parent.iterdir())
+    if fault is not None:
+        fault(one_bird)
+    with kb.open(one_bird) as opened, writer_lock(opened.layout.lock) if fault is None else nullcontext():
+        sources = ContextSources(search=Model(), settings=CONTEXT_PRESETS["paper"])
+        assert kb.context(opened, "a frog's zorblin", encoder, sources).passage == ANSWER
+        remember(opened, [], encoder)
+    [warning] = [text for text in caplog.messages if "Not stored" in text]
+    assert warning.startswith('Not stored, and looked up again next time: "a frog\'s zorblin". ')
     with kb.open(one_bird) as opened:
-        assert opened.terms() == []
+        assert (opened.terms(), set(one_bird.parent.iterdir())) == ([], beside)

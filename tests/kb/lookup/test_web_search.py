@@ -1,27 +1,32 @@
 import os
 import shutil
+import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from threading import Barrier
 
 import pytest
 
 import kb
-from data.records import Context, WebAnswer
+from data.records import Context, Term, WebAnswer
 from kb.distill.prompts import DistilPrompts
 from kb.endpoints.chat import Connection
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.reply_cache import ReplyCache
-from kb.lookup.context import contexts, search_web
+from kb.lookup.context import contexts, remember, search_web
 from kb.lookup.context_settings import CONTEXT_PRESETS, ContextSources
+from kb.lookup.entries import find_entry
 from kb.store.chroma import Chroma
 from kb.store.layout import collection_name
 from tests.servers.openai_server import Answer, Call, OpenAIServer, Reaction, Script
 from tests.toy.encoders import toy_encoders
 
 FROGS, TOADS = "https://a.example/frogs", "https://b.example/toads"
+ZORBLIN = Term(
+    term_id="term:zorblin", name="zorblin", definition="A gland of frogs that swells in spring.", aliases=("zorb",)
+)
 PAPER = CONTEXT_PRESETS["paper"]
 
 
@@ -89,7 +94,9 @@ def test_an_answer_lies_in_chroma_with_query_model_and_date_and_is_found_by_its_
     assert kb.verify(one_bird).ok
 
 
-def test_answers_beside_the_shipped_knowledge_base_lie_in_a_file_of_their_own(one_bird: Path) -> None:
+def test_answers_beside_the_shipped_knowledge_base_lie_in_a_file_of_their_own(
+    one_bird: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     digest = kb.verify(one_bird).digest
     path = one_bird.with_name("starter") / "0123456789abcdef.kb"
     path.parent.mkdir()
@@ -102,10 +109,29 @@ def test_answers_beside_the_shipped_knowledge_base_lie_in_a_file_of_their_own(on
                 assert (found.passage, store.terms()) == ("He holds her.", [])
         assert server.n_calls == 1
     assert kb.verify(path).digest == digest
-    learnt = path.with_name("learnt.jsonl")
-    learnt.write_text('{"term_id": "term:a\n' + learnt.read_text())
-    with kb.open(path.rename(path.with_name("fedcba9876543210.kb"))) as store:
+    path, file = path.rename(path.with_name("fedcba9876543210.kb")), path.with_name("learnt.sqlite")
+    described = "a gland of frogs swelling up in the spring rain of ponds"
+    with kb.open(path) as store:
         assert kb.context(store, query, encoder).sources == found.sources, "also found by the next version"
+        remember(store, [ZORBLIN, Term(term_id="term:wen", name="wen", definition="A wart.")], encoder)
+    with kb.open(path) as store:
+        assert find_entry(store, "Zorb") == ZORBLIN
+        answer = find_entry(store, query)
+        assert isinstance(answer, WebAnswer) and answer.definition == found.passage
+        assert [term.name for term in kb.context(store, described, encoder).terms] == ["zorblin"], "of similar vectors"
+    assert kb.remove(path, ["Zorb", query]).names == ("zorblin", query)
+    with closing(sqlite3.connect(file)) as db:
+        db.execute("UPDATE entries SET text = replace(text, 'wart', 'wars')")
+        db.commit()
+    with kb.open(path) as store:
+        for gone in ("zorblin", "wen", query):
+            assert not kb.context(store, gone, encoder).found
+    file.unlink()
+    file.mkdir()
+    with kb.open(path) as store:
+        assert not kb.context(store, query, encoder).found
+    assert "Terms and answers learnt earlier are not used" in caplog.text
+    assert kb.verify(path).digest == digest
 
 
 def test_queries_are_searched_together_near_ones_once_and_by_several_threads(one_bird: Path) -> None:
