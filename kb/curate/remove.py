@@ -78,9 +78,9 @@ def remove(path: str | Path, names: Sequence[str]) -> Removed:
             ledger.drop_subjects(keys)
             ledger.publish([], gone=[key for key in sorted(keys) if ledger.entry(key) is not None])
         if forgotten := keys & learnt.keys():
-            with learnt_file(layout.root) as file:
+            with learnt_file(layout.root) as cache:
                 for key in forgotten:
-                    file.remove(key)
+                    cache.remove(key)
         unused = files - _files(layout, ledger)
         for file in unused:
             file.unlink(missing_ok=True)

@@ -13,14 +13,6 @@ from data.errors import MissingRequirement
 from kb import shipped
 
 
-def test_open_defaults_to_the_shipped_starter_knowledge_base(unpacked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FIELDMARK_HOME", str(unpacked))
-    for arguments in ((), ("starter",)):
-        with kb.open(*arguments, encoders=recognize.load_encoders("starter")) as store:
-            assert store.path.parent == unpacked / "starter"
-            assert len(store.taxon_ids) > 1_000
-
-
 def test_a_new_store_version_or_detector_unpacks_the_shipped_knowledge_again(
     unpacked: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -41,18 +33,17 @@ def test_a_new_store_version_or_detector_unpacks_the_shipped_knowledge_again(
         shipped.unpack_shipped(unpacked, encoders)
 
 
-def test_encoders_are_found_through_the_entry_point_of_the_distribution(
-    unpacked: Path, monkeypatch: pytest.MonkeyPatch
+def test_encoders_are_found_through_the_entry_point_of_the_distribution_or_reported_as_missing(
+    unpacked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project = tomllib.loads((Path(kb.__file__).parents[1] / "pyproject.toml").read_text())["project"]
     offered = EntryPoint("starter", project["entry-points"][shipped.ENCODERS]["starter"], shipped.ENCODERS)
     assert offered.load() is recognize.load_encoders
     monkeypatch.setattr(shipped, "entry_points", lambda **_: [offered])
-    with kb.open(home=unpacked) as store:
-        assert store.path.parent == unpacked / "starter"
-
-
-def test_missing_encoders_are_reported_with_a_hint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FIELDMARK_HOME", str(unpacked))
+    for arguments in ((), ("starter",)):
+        with kb.open(*arguments) as store:
+            assert (store.path.parent, len(store.taxon_ids) > 1_000) == (unpacked / "starter", True)
     monkeypatch.setattr(shipped, "entry_points", lambda **_: [])
     with pytest.raises(MissingRequirement, match="needs the starter encoders") as caught:
         kb.open(home=tmp_path)

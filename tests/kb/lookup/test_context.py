@@ -1,9 +1,8 @@
 import json
 import logging
 import re
-import shutil
 import socket
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -269,26 +268,16 @@ def test_a_learnt_term_equals_a_built_one_and_the_next_build_keeps_it(one_bird: 
         assert ([term.name for term in opened.terms()], len(opened.taxon_ids)) == (["zorblin"], 2)
 
 
-def lose_vectors(path: Path) -> None:
-    shutil.rmtree(next(path.glob("vectors/*/chroma")))
-    next(path.glob("vectors/*/chunks*.npy")).write_bytes(b"x")
-
-
-def lose_server(path: Path) -> None:
+@pytest.mark.parametrize("is_locked", [True, False])
+def test_a_locked_knowledge_base_or_one_without_its_server_answers_without_learning(
+    one_bird: Path, caplog: pytest.LogCaptureFixture, is_locked: bool
+) -> None:
+    encoder, beside, settings = toy_encoders().sentence, set(one_bird.parent.iterdir()), one_bird / "kb.toml"
     with socket.create_server(("127.0.0.1", 0)) as closed:
         address = f"http://127.0.0.1:{closed.getsockname()[1]}"
-    settings = path / "kb.toml"
-    settings.write_text(settings.read_text().replace('chroma = ""', f'chroma = "{address}"'))
-
-
-@pytest.mark.parametrize("fault", [None, lose_vectors, lose_server])
-def test_a_knowledge_base_that_cannot_be_written_answers_without_learning(
-    one_bird: Path, caplog: pytest.LogCaptureFixture, fault: Callable[[Path], None] | None
-) -> None:
-    encoder, beside = toy_encoders().sentence, set(one_bird.parent.iterdir())
-    if fault is not None:
-        fault(one_bird)
-    with kb.open(one_bird) as opened, writer_lock(opened.layout.lock) if fault is None else nullcontext():
+    if not is_locked:
+        settings.write_text(settings.read_text().replace('chroma = ""', f'chroma = "{address}"'))
+    with kb.open(one_bird) as opened, writer_lock(opened.layout.lock) if is_locked else nullcontext():
         sources = ContextSources(search=Model(), settings=CONTEXT_PRESETS["paper"])
         assert kb.context(opened, "a frog's zorblin", encoder, sources).passage == ANSWER
         remember(opened, [], encoder)

@@ -1,6 +1,5 @@
 import csv
 import json
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -16,7 +15,6 @@ from kb.lookup.mentions import (
     is_technical_sense,
     senses_of,
 )
-from tests.kb.lookup.shelf import BUTTERFLIES
 
 JUDGED = Path(__file__).parents[1] / "labels" / "inquire_context.json"
 
@@ -43,17 +41,6 @@ def test_words_map_to_groups_and_senses_in_any_number_and_case() -> None:
     assert not is_technical_sense("crown", others=((), False), following="")
     assert is_own_name("monarchs", "insects") and not is_own_name("monarch", "insects", following="flycatcher")
     assert [is_own_name("Merlin", "birds", before=word) for word in ("a", "King", "")] == [True, False, False]
-
-
-def test_without_a_group_in_the_query_that_of_the_knowledge_base_decides_else_each_sense_counts() -> None:
-    for class_name, expected in (
-        ("Actinopterygii", ["term:gills-fish"]), ("Agaricomycetes", ["term:gills"]),
-        ("Insecta", ["term:gills", "term:gills-fish"]),
-    ):  # fmt: skip
-        (mention,) = NameFinder([replace(BUTTERFLIES[0].taxon, lineage={"class": class_name})], read_terms()).find(
-            "orange gills"
-        )
-        assert sorted(mention.ids) == expected
 
 
 @pytest.mark.usefixtures("shared")
@@ -85,7 +72,6 @@ def test_terms_are_found_in_their_technical_sense() -> None:
     }.items():  # fmt: skip
         assert [name for name in found(query) if name in expected] == expected, query
     assert found("a squirrel displaying melanistic pelage") == ["term:melanism", "term:pelage"]
-    assert found("a squirrel displaying breeding plumage") == ["term:breeding-plumage"]
 
 
 def test_words_in_their_everyday_sense_are_not_terms() -> None:
@@ -97,18 +83,6 @@ def test_words_in_their_everyday_sense_are_not_terms() -> None:
         "crab with gills", "bottle cap", "a wedding ring", "a goat with a crest",
     ):  # fmt: skip
         assert found(query) == [], query
-
-
-def test_birds_with_the_same_last_name_form_a_group() -> None:
-    names = {species.taxon.taxon_id: species.taxon.common_name.lower() for species in read_species()}
-    for query, group, last in (
-        ("a vocalizing meadowlark", "meadowlark", "meadowlark"),
-        ("a godwit's bill", "godwit's", "godwit"),
-        ("three kites above a field, birds of prey", "kites", "kite"),
-    ):
-        [mention] = [mention for mention in finder().find(query) if mention.kind == "group"]
-        assert mention.text == group
-        assert all(last in names[taxon_id] for taxon_id in mention.ids), query
 
 
 def test_words_that_resemble_bird_names_are_not_birds() -> None:

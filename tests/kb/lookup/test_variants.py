@@ -3,14 +3,7 @@ from data.records import QueryPart, Source, Term
 from kb.lookup.context_settings import ContextSources
 from kb.lookup.findings import query_parts
 from kb.lookup.passages import NOT_ORDINARY
-from kb.lookup.variants import (
-    early_stages,
-    fitting_sentences,
-    in_its_plumage,
-    sentences_without_looks,
-    words_of_any,
-)
-from tests.kb.lookup.shelf import BUTTERFLIES, ENCODER, entry
+from tests.kb.lookup.shelf import ENCODER, entry
 from tests.kb.lookup.test_context import Model
 from tests.memory_store import ShelfStore
 
@@ -127,31 +120,6 @@ def test_seasons_and_ages_lose_only_marks_that_do_not_hold_for_them() -> None:
     told = "In summer the bill is orange; it is duller in winter."
     assert passage("Atlantic puffin in winter") == f"{puffin}{told} The back is black."
     assert passage("Atlantic puffin in winter plumage") == f"{puffin}{told}"
-
-
-def test_sentences_that_hold_for_a_variant() -> None:
-    coat = ["In summer the coat is red; it is grey in winter.", "The breeding male has red feet.", "It is shy."]
-    assert sentences_without_looks(coat, WINTER) == [coat[0], coat[2]]
-    assert sentences_without_looks(coat, frozenset({"male"})) == coat
-    assert sentences_without_looks(["It lives in woods.", "It has a red breast."], frozenset({"colour"})) == [
-        "It lives in woods."
-    ]
-    thrush = ["A plump thrush with a red breast.", "Young birds are spotted."]
-    assert fitting_sentences(thrush, frozenset({"juvenile"})) == ["Young birds are spotted.", "A plump thrush."]
-    bill = ["The bill is blue in summer; it is dull in winter.", "The eyes are red.", "In summer it has a black head."]
-    assert fitting_sentences(bill, WINTER) == bill[:2]
-    finch = ["It has a brown back, a red head and a short, conical bill."]
-    assert fitting_sentences(finch, frozenset({"colour"})) == ["A short, conical bill."]
-    loon = SPECIES[3].taxon
-    assert in_its_plumage(WINTER, loon, ["The head is black."]) == {"nonbreeding"}
-    assert in_its_plumage(WINTER, loon, ["The head is grey in winter."]) == WINTER, "the text tells the plumages apart"
-
-
-def test_words_of_early_stages_and_of_every_butterfly() -> None:
-    monarch, robin = BUTTERFLIES[1].taxon, SPECIES[0].taxon
-    assert early_stages(monarch)["chrysalis"] == "pupa" and not words_of_any([monarch, robin])
-    known = words_of_any([monarch])
-    assert [word in known for word in ("butterfly", "caterpillar", "osmeterium")] == [True, True, False]
 
 
 def sex_ages(query: str, *sentences: str) -> list[QueryPart]:
