@@ -79,6 +79,12 @@ def host_of(address: str) -> str:
     return f"{host}:{port}" if port else host
 
 
+def shown_address(address: str) -> str:
+    """Return an address without user name, password and query."""
+    parts = split_address(address)
+    return f"{parts.scheme}://{host_of(address)}{parts.path}"
+
+
 def is_web_address(text: str) -> bool:
     """Return whether a text is meant as the address of a page, not as a file."""
     return "://" in text

@@ -308,24 +308,6 @@ def status_problem(response: httpx.Response, url: str) -> str | None:
     return said
 
 
-def download(url: str, *, limit: int, timeout_s: float) -> bytes:
-    """Return the file at an address, of at most `limit` bytes, after some tries; without redirects and proxies.
-
-    Raises:
-        SourceError: if it cannot be had.
-    """
-    timeouts = Timeouts(read_s=timeout_s, total_s=timeout_s)
-
-    def once() -> bytes:
-        response, body = exchange(client, url, timeouts, limit=limit)
-        if response.status_code != 200:
-            raise SourceError(status_problem(response, url) or f"{host_of(url)} answered {response.status_code}")
-        return body
-
-    with httpx.Client(**client_settings(timeouts, allow_private=True)) as client:
-        return Retrier(RetryPolicy(), host_of(url)).run(once)
-
-
 # connections to the address that was checked: a name cannot resolve to another machine in between
 
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar, Union
 
 from annotated_types import Ge
 
-from data.errors import ConfigError, MissingRequirement, did_you_mean
+from data.errors import ConfigError, did_you_mean
 from data.files import user_folder
 from kb.addresses import PAUSE_S, PageSettings
 from kb.distill.distiller_names import DistillerName
@@ -126,20 +126,6 @@ class Settings:
     """Least level of the log on stderr: `info` shows requests, waits and stages of a build. Also `--log-level`."""
     llm: Mapping[str, Endpoint] = field(default_factory=dict)
     """Endpoints of models: the tables `[llm.text]`, `[llm.vision]`, `[llm.search]`, `[llm.image]`."""
-
-    @property
-    def wiki_login(self) -> tuple[str, str] | None:
-        """User name and password of a private wiki.
-
-        Raises:
-            MissingRequirement: for a user without a password.
-        """
-        if self.wiki_user is None:
-            return None
-        if not (password := os.environ.get(WIKI_PASSWORD)):
-            hint = f"export {WIKI_PASSWORD}='...' with the bot password of {self.wiki_user}."
-            raise MissingRequirement(f"wiki_user is set, but {WIKI_PASSWORD} is not.", hint=hint)
-        return self.wiki_user, password
 
     @property
     def pages(self) -> PageSettings:

@@ -5,21 +5,20 @@ Every function imports its packages when it is called, so that `kb --help` loads
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
 from cli.common import options
-from cli.common.output import note, warn
-from cli.common.settings import Settings
+from cli.common.output import hide, note, warn
+from cli.common.settings import WIKI_PASSWORD, Settings
 from data.errors import MissingRequirement
 from data.records import Context, QueryPart
-from data.words import plural
-from kb.reasons import NO_ANCHORS
-from recognize.settings import BIRD_PROFILE, GENERAL_PROFILE, MIN_CONFIDENCE, UNKNOWN_PRIOR
+from recognize.settings import MIN_CONFIDENCE, UNKNOWN_PRIOR
 
 if TYPE_CHECKING:
     from data.contracts import Checklist, Encoders, SpeciesScorer, TextImageEncoder
@@ -194,6 +193,21 @@ def open_context_sources(
         )
 
 
+def wiki_login(settings: Settings) -> tuple[str, str] | None:
+    """Return user name and bot password for the wiki of `api_url`, the only one that may get them; None without both.
+
+    Raises:
+        MissingRequirement: for a user without a password.
+    """
+    if not (settings.wiki_user and settings.api_url):
+        return None
+    if not (password := os.environ.get(WIKI_PASSWORD)):
+        hint = f"export {WIKI_PASSWORD}='...' with the bot password of {settings.wiki_user}."
+        raise MissingRequirement(f"wiki_user is set, but {WIKI_PASSWORD} is not.", hint=hint)
+    hide(password)
+    return settings.wiki_user, password
+
+
 def _wiki_terms(settings: Settings, stack: ExitStack, *, wiki: bool | None) -> Explainer | None:
     if not (settings.api_url is not None if wiki is None else wiki):
         return None
@@ -201,7 +215,8 @@ def _wiki_terms(settings: Settings, stack: ExitStack, *, wiki: bool | None) -> E
     from kb.sources.mediawiki.wiki_source import WikipediaSource
 
     language = settings.language or "en"
-    source = WikipediaSource(settings.api_url, contact=settings.contact, language=language, login=settings.wiki_login)
+    login = wiki_login(settings)
+    source = WikipediaSource(settings.api_url, contact=settings.contact, language=language, login=login)
     stack.callback(source.close)
     return WikiTerms(source)
 
@@ -287,53 +302,3 @@ def species_scorer(store: KnowledgeBase, *, on_photo: Callable[[int], None] = la
         return make_recognizer(store, k=1, min_confidence=MIN_CONFIDENCE, unknown_prior=UNKNOWN_PRIOR, place_odds=1)
 
     return RecognizerScorer(store, make, on_photo=on_photo)
-
-
-BETTER: Final = "--profile best (pip install '.[models]') is the better choice"
-GENERAL: Final = (
-    "The small models that ship were trained on birds. Other groups are compared by general features: with two "
-    "reference photos of each of 350 species, the first name was right for .68 of the photos (of birds, as if no model "
-    f"knew them; .94 with it). {BETTER}"
-)
-"""Expectation of the profile `general`."""
-_ASKED: Final = 64  # species, evenly spaced, that tell the group of a knowledge base
-
-
-def note_group_once(store: KnowledgeBase, home: Path) -> None:
-    """Say how photos are compared as `note_group` does, once per knowledge base, and what is seldom named each time."""
-    told = home / "notices" / store.info.id
-    if not told.exists():
-        note_group(store)
-        with suppress(OSError):  # then it is said again
-            told.parent.mkdir(parents=True, exist_ok=True)
-            told.touch()
-    n_without = store.status().marks.get(NO_ANCHORS, 0) if store.info.profile == GENERAL_PROFILE else 0
-    if 0 < n_without < len(store.taxon_ids):
-        have = "has no reference photo and is" if n_without == 1 else "have no reference photos and are"
-        note(f"{plural(n_without, 'species', 'species')} {have} seldom named: kb add --photo gives one")
-
-
-def note_group(store: KnowledgeBase) -> None:
-    """Say how the photos of a knowledge base are compared, if not by a model trained on its species."""
-    if store.info.profile == GENERAL_PROFILE:
-        note(GENERAL)
-    elif store.info.profile == BIRD_PROFILE and (n := n_others(store)):
-        warn(bird_model_text(n))
-
-
-def n_others(store: KnowledgeBase) -> int:
-    """Return the number of species that are not birds, among up to 64 of them."""
-    from kb.checklist.avilist import is_bird
-
-    ids = store.taxon_ids
-    asked = [ids[at * len(ids) // _ASKED] for at in range(_ASKED)] if len(ids) > _ASKED else ids
-    return sum(not is_bird(entry.taxon) for entry in store.species(asked))
-
-
-def bird_model_text(n: int) -> str:
-    """Return the warning about species that are not birds in a knowledge base of the bird models."""
-    return (
-        f"{plural(n, 'species', 'species')} of this knowledge base {'is' if n == 1 else 'are'} no bird, but photos are "
-        "compared, and confidence is estimated, by models trained on birds. Build another knowledge base for other "
-        f"groups: it gets the profile {GENERAL_PROFILE}; {BETTER}"
-    )

@@ -12,7 +12,7 @@ import click
 
 from cli.common import options, output, wiring
 from cli.common.language_models import open_distiller
-from cli.common.wiring import bird_model_text
+from cli.common.reports import bird_model_text
 from data.errors import UsageError
 from data.records import HIGHER_RANKS
 from data.words import plural

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,7 +18,7 @@ from cli.common.language_models import estimate_fields, open_distiller, usage_fi
 from cli.common.output import Meter, named_calls
 from cli.common.settings import Settings
 from cli.common.wiring import load_encoders, open_checklist, open_engine, open_web
-from data.errors import CostStop, MissingContact, SourceUnavailable, UnknownTaxon, UsageError
+from data.errors import CostStop, FieldmarkError, MissingContact, UnknownTaxon, UsageError
 from data.records import STAGES, Stage
 from kb import reasons
 from kb.checklist.wiki_checklist import WIKI
@@ -143,28 +143,25 @@ class BuildArguments:
 
 @contextmanager
 def kept_look_ups(given: BuildArguments, settings: Settings, path: Path) -> Iterator[CacheFile | None]:
-    """Open the journal of look-ups of a wiki; it stays only for a build that is stopped in its course."""
-    if given.kind != "wikipedia":
-        yield None
-        return
+    """Open the journal of look-ups of a wiki, which stays until a build succeeds; a failed one says what is kept."""
     from data.cache_file import CacheFile
     from data.files import sha256_hex
 
     wiki = (settings.api_url or "").rpartition("@")[2]  # without user name and password
     name = sha256_hex(f"{path.resolve()} {wiki} {settings.language}")[:32]
     file = settings.home / "look-ups" / f"{name}.sqlite"
-    files = [file, *(file.with_name(file.name + ending) for ending in ("-wal", "-shm"))]
+    is_wiki = given.kind == "wikipedia"
+    files = [file.with_name(file.name + ending) for ending in ("", "-wal", "-shm")] if is_wiki else []
     changed = [each.stat().st_mtime for each in files if each.exists()]
     if changed and time.time() - max(changed) > OLDEST_S:
         _remove(files)
-    try:
-        with CacheFile(file) as journal:
+    with CacheFile(file) if is_wiki else nullcontext() as journal:
+        try:
             yield journal
-    except (SourceUnavailable, KeyboardInterrupt):
-        raise
-    except BaseException:
-        _remove(files)
-        raise
+        except (FieldmarkError, KeyboardInterrupt):
+            if kept := kept_text(path, journal):
+                output.note(kept)
+            raise
     _remove(files)
 
 
@@ -234,7 +231,7 @@ def _from_wiki(
             settings.api_url,
             contact=settings.contact,
             language=settings.language or _language_of(path),
-            login=settings.wiki_login,
+            login=wiring.wiki_login(settings),
             name_languages=(settings.language or _language_of(path), "en"),
             allow_any_licence=settings.licences == "any",
         )
@@ -342,20 +339,20 @@ def build(
     options.method_settings("build", BuildSettings)  # to report invalid ones before the first request
     path = settings.kb or given.default_path
     began = time.monotonic()
-    with ExitStack() as stack:
-        if dry_run:
-            output.write(plan_text(given, settings, path, stack, max_cost=max_cost, offline=offline))
-            return
-        distilling = stack.enter_context(open_distiller(settings, path, max_cost=max_cost, offline=offline))
-        meter = stack.enter_context(named_calls(quiet=options.invocation().quiet))
-        selection, encoders = _selected(given, settings, path, stack, meter)
-        stopped: CostStop | None = None
-        try:
+    stopped: CostStop | None = None
+    try:
+        with ExitStack() as stack:
+            if dry_run:
+                output.write(plan_text(given, settings, path, stack, max_cost=max_cost, offline=offline))
+                return
+            distilling = stack.enter_context(open_distiller(settings, path, max_cost=max_cost, offline=offline))
+            meter = stack.enter_context(named_calls(quiet=options.invocation().quiet))
+            selection, encoders = _selected(given, settings, path, stack, meter)
             status = _built(given, settings, path, selection, encoders, distilling.distiller, stack, meter)
-        except CostStop as error:
-            stopped = error
-            with library.open(path) as store:
-                status = store.status()
+    except CostStop as error:  # outside the stack, so that the look-ups are kept
+        stopped = error
+        with library.open(path) as store:
+            status = store.status()
     if given.only is None and stopped is None:
         require_species(status, selection)
     with library.open(path) as store:
@@ -369,7 +366,7 @@ def build(
         if selection.source.n_requests and (unread := unread_text(store)):
             output.warn(unread)
         if not options.invocation().quiet:
-            wiring.note_group_once(store, settings.home)
+            reports.note_group_once(store, settings.home)
     limits = limits_of(selection.checklist) if selection.checklist is not None else ""
     if limits and reasons.NOT_IN_CHECKLIST in status.left_out and (given.kind == "folder" or given.names is not None):
         output.note(limits)
@@ -414,38 +411,37 @@ def _built(
 ) -> Status:
     import kb as library
 
-    try:
-        return library.build(
-            path,
-            (),
-            selection.source,
-            encoders,
-            terms=selection.terms,
-            located=selection.located,
-            selection=selection.name,
-            limit=given.limit,
-            only=given.only,
-            distiller=distiller,
-            settings=options.method_settings("build", BuildSettings),
-            checklist=selection.checklist,
-            language=settings.language,
-            progress=lambda stage: meter(stage.stage, stage.done, stage.total, stage.failed),
-            engine=stack.enter_context(open_engine(settings)),
-        )
-    except (KeyboardInterrupt, SourceUnavailable):
-        output.note(kept_text(path))
-        raise
+    return library.build(
+        path,
+        (),
+        selection.source,
+        encoders,
+        terms=selection.terms,
+        located=selection.located,
+        selection=selection.name,
+        limit=given.limit,
+        only=given.only,
+        distiller=distiller,
+        settings=options.method_settings("build", BuildSettings),
+        checklist=selection.checklist,
+        language=settings.language,
+        progress=lambda stage: meter(stage.stage, stage.done, stage.total, stage.failed),
+        engine=stack.enter_context(open_engine(settings)),
+    )
 
 
-def kept_text(path: Path) -> str:
-    """Return what an interrupted build has finished."""
+def kept_text(path: Path, journal: CacheFile | None) -> str:
+    """Return what a build that stopped in its course has finished; empty for nothing."""
     from kb.store.layout import Layout
     from kb.store.ledger import ledger_so_far
 
+    found = {"look-ups": len(journal) if journal is not None else 0}
     with ledger_so_far(Layout(path).ledger) as ledger:
-        n = {} if ledger is None else {stage: ledger.n_done(stage) for stage in ("fetch", "distil", "anchor")}
-    found = {"{:,} articles": n.get("fetch"), "{:,} distilled": n.get("distil"), "photos of {:,}": n.get("anchor")}
-    return f"Kept so far: {', '.join(text.format(count) for text, count in found.items() if count) or 'nothing'}."
+        if ledger is not None and ledger.fact("building") is not None:
+            stages = {"articles": "fetch", "distilled": "distil", "searched for photos": "anchor"}
+            found |= {noun: ledger.n_done(stage) for noun, stage in stages.items()}
+    kept = ", ".join(f"{noun} {n:,}" for noun, n in found.items() if n)
+    return f"Kept so far: {kept}." if kept else ""
 
 
 def plan_text(

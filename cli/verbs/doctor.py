@@ -13,8 +13,8 @@ import click
 
 from cli.common import exit_codes, options, output
 from cli.common.language_models import REPLIES, key_of
+from cli.common.reports import BETTER
 from cli.common.settings import ENDPOINTS, Settings
-from cli.common.wiring import BETTER
 from data.errors import MissingRequirement
 from data.words import plural
 from recognize.settings import PROFILES

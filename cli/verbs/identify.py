@@ -16,7 +16,8 @@ from click.core import ParameterSource
 
 from cli.common import exit_codes, options, output, readers, wiring
 from cli.common.output import counted
-from cli.common.wiring import note_group_once, open_engine
+from cli.common.reports import note_group_once
+from cli.common.wiring import open_engine
 from cli.verbs import identify_rows as rows
 from cli.verbs.identify_files import (
     find_encounters,

@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 
 from cli.common import options, output, reports, wiring
-from cli.common.wiring import note_group
 from data.errors import UsageError
 
 LEFT_OUT_COLUMNS = ("name", "reason", "detail")
@@ -49,4 +48,4 @@ def status(kb: Path | None, lists_left_out: bool, is_by_family: bool, form: str)
             found = store.status()
             output.write_record(form, found, lambda: reports.status_text(found, store.path))
             if form == "table":
-                note_group(store)
+                reports.note_group(store)

@@ -17,10 +17,12 @@ from cli.common.language_models import open_distiller, usage_fields
 from cli.common.output import stage_progress
 from cli.common.reports import failure_lines
 from cli.common.wiring import open_engine
+from kb.addresses import shown_address
 from kb.pipeline.settings import BuildSettings
 
 if TYPE_CHECKING:
     from data.records import Update
+    from kb.sources.article_source import ArticleSource
 
 
 @click.command()
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 @click.option(
     "--api-url",
     metavar="URL",
-    help="The wiki's api.php with its user name and password, which the knowledge base does not record.",
+    help="The wiki's api.php, which alone gets a login; the knowledge base records none.",
 )
 @click.option(
     "--source",
@@ -62,7 +64,7 @@ def update(
     from kb.pipeline.updater import origins_to_update
     from kb.sources.reopen import reopened
 
-    settings = options.settings(kb=kb, contact=contact)
+    settings = options.settings(kb=kb, contact=contact, api_url=api_url)
     method = options.method_settings("build", BuildSettings)
     path = wiring.required_path(settings)
     with library.open(path) as store:
@@ -74,19 +76,19 @@ def update(
         # The distiller is the knowledge base's own.
         own = replace(settings, distiller=None)
         distilling = stack.enter_context(open_distiller(own, path, max_cost=max_cost, offline=offline))
-        sources = [
-            stack.enter_context(
-                reopened(
-                    origin,
-                    contact=settings.contact,
-                    api_url=api_url,
-                    login=settings.wiki_login,
-                    spaces=encoders.anchor_spaces,
-                    pages=settings.pages,
-                )
+        sources: list[ArticleSource] = []
+        for origin in origins:
+            recorded = origin.get("api_url")  # of a wiki
+            is_named = bool(recorded) and (bool(api_url) or recorded == shown_address(settings.api_url or ""))
+            source = reopened(
+                origin,
+                contact=settings.contact,
+                api_url=settings.api_url if is_named else None,
+                login=wiring.wiki_login(settings) if is_named else None,
+                spaces=encoders.anchor_spaces,
+                pages=settings.pages,
             )
-            for origin in origins
-        ]
+            sources.append(stack.enter_context(source))
         progress = stack.enter_context(stage_progress(quiet=options.invocation().quiet))
         found = library.update(
             path,

@@ -29,10 +29,13 @@ from kb.endpoints.budget import Budget
 from kb.endpoints.client import Client, RetryPolicy, Tries
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.failures import shortened
+from kb.http import at_most
 
 TOKENS_PER_DRAWING: Final = 6_240  # of gpt-image-1 at quality "high", 1024 x 1536; the least reserved for a cost limit
 MAX_BYTES: Final = 50 * 2**20
 """Most bytes of one drawing."""
+TRIES: Final = 3
+"""Most requests for the file of one drawing."""
 _MOST_AT_ONCE: Final = 100
 _REFUSED: Final = b"refused: "  # begins the file of a refusal
 
@@ -275,8 +278,11 @@ async def _png_of(item: Mapping[str, Any], endpoint: Endpoint) -> bytes:
 
 
 async def _fetched(url: str, endpoint: Endpoint) -> bytes:
-    """Return the content of a URL, without our key and without redirects."""
-    from kb.http import download
+    """Return the content of a URL, without our key, redirects and proxies; all tries end with the endpoint's timeout.
+
+    The errors are final: another request would be paid for.
+    """
+    import httpx
 
     at, own = urlsplit(url), urlsplit(endpoint.base_url)
     if at.scheme not in ("http", "https") or at.hostname != own.hostname:
@@ -284,4 +290,25 @@ async def _fetched(url: str, endpoint: Endpoint) -> bytes:
             f"{endpoint.address}: its drawing is at another host, {at.hostname}",
             hint='Set extra_body = {response_format = "b64_json"} of [llm.image].',
         )
-    return await asyncio.to_thread(download, url, limit=MAX_BYTES, timeout_s=endpoint.timeout)
+    hooks = {"response": [at_most(MAX_BYTES, httpx.AsyncClient)]}
+    why = ""
+    try:
+        async with (
+            asyncio.timeout(endpoint.timeout),
+            httpx.AsyncClient(timeout=None, trust_env=False, event_hooks=hooks) as client,
+        ):
+            for n_failed in range(TRIES):
+                await asyncio.sleep(n_failed / 2)
+                try:
+                    response = await client.get(url)
+                except httpx.RequestError as error:
+                    why = f"not reachable ({type(error).__name__})"
+                else:
+                    if response.status_code == 200:
+                        return response.content
+                    why = f"status {response.status_code}"
+    except TimeoutError:
+        why = f"not complete within {endpoint.timeout:g} s"
+    except (httpx.InvalidURL, MalformedAnswer) as error:
+        why = str(error)
+    raise SourceError(f"{endpoint.address}: a drawing could not be downloaded: {why}")

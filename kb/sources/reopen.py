@@ -27,8 +27,8 @@ def reopened(
     Args:
         origin: an entry of `KnowledgeBase.origins`.
         contact: contact address for the User-Agent of a wiki.
-        api_url: api.php of a wiki with its user name and password, which are not recorded.
-        login: user name and bot password of a private wiki; not for one that a bundle named.
+        api_url: api.php of a wiki that the user names, with its user name and password, which are not recorded.
+        login: user name and bot password for `api_url`; a wiki that the knowledge base names gets none.
         spaces: encoder spaces of the vectors of the shipped knowledge.
         pages: pause and limits of requests for web pages.
     """
@@ -51,15 +51,14 @@ def reopened(
     else:
         from kb.sources.mediawiki.wiki_source import WikipediaSource
 
-        is_strange = FROM_BUNDLE in origin and api_url is None
         wiki = WikipediaSource(
             api_url or origin["api_url"],
             contact=contact,
             language=origin["language"],
             thumbnail_px=int(origin["thumbnail_px"]),
             allow_any_licence=origin["licences"] == "any",
-            login=None if is_strange else login,
-            public_only=is_strange,
+            login=login if api_url else None,
+            public_only=FROM_BUNDLE in origin and not api_url,
         )
         try:
             yield wiki

@@ -30,7 +30,7 @@ from data.errors import (
     SourceUnavailable,
     UsageError,
 )
-from kb.addresses import host_of, is_loopback, port_of, split_address
+from kb.addresses import host_of, is_loopback, port_of, shown_address, split_address
 from kb.http import (
     Refusal,
     Retrier,
@@ -56,7 +56,7 @@ LAG_ERRORS = frozenset({"maxlag", "ratelimited", "readonly"})
 _FORMAT: Final = {"format": "json", "formatversion": "2"}
 BOT_PASSWORD = (
     "Make a bot password on the wiki's page Special:BotPasswords, set wiki_user to its user name, like Me@Fieldmark, "
-    "and export FIELDMARK_WIKI_PASSWORD."
+    "export FIELDMARK_WIKI_PASSWORD, and name the wiki by --api-url or api_url: no other gets the password."
 )
 Json: TypeAlias = dict[str, Any]
 LARGEST_NUMBER: Final = 2**63 - 1  # what a database holds
@@ -207,7 +207,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         if len(encoded) <= LONGEST_GET and not is_secret:  # addresses are logged on the way
             response, body = self._send("GET", f"{self.api_url}{'&' if '?' in self.api_url else '?'}{encoded}")
         else:
-            response, body = self._send("POST", self.api_url, dict(fields))
+            response, body = self._send("POST", self.api_url, dict(fields), is_secret=is_secret)
         return self._read_answer(response, body)
 
     def _download(self, url: str) -> bytes:
@@ -224,9 +224,15 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         return body
 
     def _send(
-        self, method: str, url: str, form: dict[str, str] | None = None, *, limit: int = MAX_ANSWER_BYTES
+        self,
+        method: str,
+        url: str,
+        form: dict[str, str] | None = None,
+        *,
+        limit: int = MAX_ANSWER_BYTES,
+        is_secret: bool = False,
     ) -> tuple[httpx.Response, bytes]:
-        """Return a response with status 200 and its body; allowed redirects are followed."""
+        """Return a response with status 200 and its body; allowed redirects are followed, with the form."""
 
         def ask(at: str) -> tuple[httpx.Response, bytes]:
             with self._slots:
@@ -234,7 +240,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
                 return self._exchange(method, at, form, limit)
 
         def target(_: str, to: str) -> str:
-            check_redirect(to, origin=self.api_url)
+            check_redirect(to, origin=self.api_url, is_login=is_secret)
             require_contact(to, self.contact)
             return to
 
@@ -298,8 +304,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
     @property
     def api_url_shown(self) -> str:
         """The API's address without user name, password and query, for messages."""
-        url = httpx.URL(self.api_url)
-        return f"{url.scheme}://{host_of(self.api_url)}{url.path}"
+        return shown_address(self.api_url)
 
 
 def check_url(url: str) -> None:
@@ -316,11 +321,12 @@ def check_url(url: str) -> None:
         )
 
 
-def check_redirect(url: str, *, origin: str) -> None:
-    """Check that the wiki at `origin` may redirect to `url`: to its own host, or to Wikimedia over https.
+def check_redirect(url: str, *, origin: str, is_login: bool = False) -> None:
+    """Check that the wiki at `origin` may redirect to `url`: to its own host, or to Wikimedia.
 
     On its own host the port must be its own or a default one, since others belong to other services. A wiki on loopback
-    may redirect to any port there; no other wiki may redirect to this machine or its network.
+    may redirect to any port there; no other wiki may redirect to this machine or its network. A login, whose form holds
+    the password, goes from http to https on its own host, and nowhere else.
 
     Raises:
         MalformedAnswer: if the redirect is not allowed.
@@ -331,6 +337,11 @@ def check_redirect(url: str, *, origin: str) -> None:
     port = port_of(url)
     is_own = host == own_host and port is not None and port in (port_of(origin), 80, 443)
     is_known = is_own or is_wikimedia(url) or (is_loopback(host) and is_loopback(own_host))
+    if is_login and not (is_own and (own.scheme, parts.scheme) == ("http", "https")):
+        raise MalformedAnswer(
+            f"{host_of(origin)} redirects the login to {host_of(url)}, and the password was not sent there",
+            hint="If the wiki has moved, name its new address by --api-url or api_url.",
+        )
     if parts.scheme not in ("http", "https") or not host or is_downgrade or not is_known:
         raise MalformedAnswer(
             f"{host_of(origin)} redirects to {parts.scheme or 'no scheme'}://{host_of(url)}, which is not allowed"

@@ -227,7 +227,7 @@ class WikiPages:
                 return json.loads(known)
         found = ask()
         with suppress(MissingRequirement, StoreError):
-            if self.journal is not None:
+            if self.journal is not None and any(found):  # what is missing may be added before the next try
                 self.journal.put(key, json.dumps(found))
         return found
 

@@ -22,7 +22,11 @@ def found_by(cli: Any, *arguments: object) -> Any:
     return json.loads(cli.call(*arguments, "--format", "json", check=True).stdout)
 
 
-def test_update_finds_its_folder_and_lists_the_changes(cli: Any, tmp_path: Path) -> None:
+def test_update_finds_its_folder_and_lists_the_changes(
+    cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FIELDMARK_WIKI_USER", "Me@Field")  # without a wiki, its password is not needed
+    monkeypatch.setenv("FIELDMARK_API_URL", "http://127.0.0.1:9/api.php")
     write_bird(tmp_path / "birds", "Blue Jay", "It has a blue crest and white underparts.")
     build_folder(tmp_path / "birds", folder_kb := tmp_path / "my.kb")
     assert "changes            none" in cli.call("update", "--kb", folder_kb, check=True).stdout

@@ -1,16 +1,13 @@
-"""Drawings behind an images API, with scripted servers: several forms of answers, refusals, costs, cache and kills."""
+"""Drawings behind an images API, with scripted servers: several forms of answers, refusals, costs, files and cache."""
 
+import asyncio
 import base64
 import io
 import json
-import os
-import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
@@ -22,6 +19,7 @@ from kb.endpoints.budget import Budget
 from kb.endpoints.client import RetryPolicy
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.images import DrawingCache, Drawings, ImageConnection
+from tests.servers.loopback import LoopbackServer, send
 from tests.servers.openai_server import Call, OpenAIServer, Raw, Reaction, Status
 
 QUICK = RetryPolicy(tries=3, tries_if_malformed=2, first_wait_s=0.01)
@@ -100,25 +98,34 @@ def busy_at_first(call: Call) -> Reaction:
     return in_base64(png(1), png(2), png(3))
 
 
-def test_urls_on_the_same_host_are_fetched_without_the_key(tmp_path: Path) -> None:
-    class Files(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            seen.append((self.path, self.headers.get("authorization")))
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(png(len(seen)))
-
-        def log_message(self, *_: object) -> None:
-            pass
+def test_urls_on_the_same_host_are_fetched_without_the_key_within_the_timeout(tmp_path: Path) -> None:
+    class Files(LoopbackServer):
+        def _answer(self, handler: BaseHTTPRequestHandler, form: str) -> None:
+            seen.append((handler.path, handler.headers.get("authorization")))
+            if handler.path == "/stall":
+                handler.connection.recv(1)  # until the client hangs up
+                hung_up.set()
+                return
+            send(handler, 503 if handler.path == "/busy" else 200, {}, png(len(seen)))
 
     seen: list[tuple[str, str | None]] = []
-    with ThreadingHTTPServer(("127.0.0.1", 0), Files) as files:
-        threading.Thread(target=files.serve_forever, daemon=True).start()
-        urls = [f"http://127.0.0.1:{files.server_port}/{i}.png" for i in range(3)]
-        with OpenAIServer(by_urls(*urls)) as server:
+    hung_up = threading.Event()
+    with Files().running() as files:
+        with OpenAIServer(by_urls(*(f"{files.origin}/{i}.png" for i in range(3)))) as server:
             assert len(draw(server, tmp_path).paths) == 3
-        files.shutdown()
-    assert seen == [(f"/{i}.png", None) for i in range(3)]
+        assert seen == [(f"/{i}.png", None) for i in range(3)]
+        for path, timeout_s, n_tries, why in (("busy", 9, 3, "status 503"), ("stall", 0.4, 1, "within 0.4 s")):
+            seen.clear()
+            with OpenAIServer(by_urls(f"{files.origin}/{path}")) as server:
+                with pytest.raises(SourceError, match=f"a drawing could not be downloaded: .*{why}$"):
+                    draw(server, tmp_path / path, 1, timeout=timeout_s)
+                assert (len(seen), server.n_calls) == (n_tries, 1)  # another drawing would be charged
+        hung_up.clear()
+        with OpenAIServer(by_urls(f"{files.origin}/stall")) as server, ImageConnection(
+            Endpoint(model="m", base_url=server.base_url), cache=DrawingCache(tmp_path / "cancelled")
+        ) as images, pytest.raises(TimeoutError):  # fmt: skip
+            asyncio.run(asyncio.wait_for(images.draw("A Wood Duck", 1), 0.5))
+        assert hung_up.wait(5)
 
 
 def test_urls_are_read_on_the_same_host_only(tmp_path: Path) -> None:
@@ -140,7 +147,8 @@ def test_a_refusal_is_stored_and_not_asked_for_again(tmp_path: Path) -> None:
 def test_a_refusal_after_a_drawing_leaves_the_drawing_and_the_reason(tmp_path: Path) -> None:
     with OpenAIServer(lambda call: one_each(call) if call.number == 1 else REFUSED) as server:
         found = draw(server, tmp_path)
-    assert len(found.paths) == 1 and isinstance(found.problem, Refused)
+        assert len(found.paths) == 1 and isinstance(found.problem, Refused)
+        assert draw(server, tmp_path, 1).n_cached == 1  # stored before the next request
 
 
 def test_a_cost_limit_stops_before_it_is_passed(tmp_path: Path) -> None:
@@ -150,37 +158,6 @@ def test_a_cost_limit_stops_before_it_is_passed(tmp_path: Path) -> None:
         assert server.n_calls == 0
         with pytest.raises(UsageError, match=r"price of m@127\.0\.0\.1 is unknown"):
             draw(server, tmp_path, 3, limit=0.05)
-
-
-@pytest.mark.integration
-def test_a_kill_between_two_drawings_pays_for_nothing_twice(tmp_path: Path) -> None:
-    script = (
-        "import sys; from pathlib import Path; from data.event_loop import wait_for\n"
-        "from kb.endpoints.images import DrawingCache; from kb.endpoints.endpoint import Endpoint\n"
-        "from kb.endpoints.images import ImageConnection\n"
-        "with ImageConnection(Endpoint(model='m', base_url=sys.argv[1]), cache=DrawingCache(Path(sys.argv[2]))) as c:\n"
-        "    print(len(wait_for(c.draw('Generate a small image of the Wood Duck', 3)).paths))\n"
-    )
-
-    def slow(call: Call) -> Reaction:
-        time.sleep(30 if call.number == 3 else 0)
-        return one_each(call)
-
-    with OpenAIServer(slow) as server:
-        child = subprocess.Popen([sys.executable, "-c", script, server.base_url, str(tmp_path)])
-        wait_until(lambda: server.n_calls == 3)
-        os.kill(child.pid, signal.SIGKILL)
-        child.wait()
-        found = draw(server, tmp_path)
-    assert found.n_cached == 2 and len(found.paths) == 3
-    assert [call.payload["n"] for call in server.calls] == [3, 2, 1, 1]
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 def several(*images: bytes, usage: dict[str, int] | None = None) -> Callable[[Call], Reaction]:

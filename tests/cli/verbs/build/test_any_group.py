@@ -120,7 +120,7 @@ def test_a_private_wiki_needs_a_bot_password(cli: CommandLine, wiki: OwnWiki, mo
     assert done.exit_code == 3 and "wiki_user is set, but FIELDMARK_WIKI_PASSWORD is not" in done.stderr
     monkeypatch.setenv("FIELDMARK_WIKI_PASSWORD", password)
     cli.call(*asked, check=True)
-    cli.call("update", "--kb", "p.kb", check=True)
+    cli.call("update", "--kb", "p.kb", "--api-url", wiki.api_url, check=True)
     shown = cli.call("context", "a red admiral", "--wiki", "--kb", "p.kb", "--api-url", wiki.api_url, check=True)
     assert "butterfly" in shown.stdout
     assert not any(password.encode() in file.read_bytes() for file in Path("p.kb").rglob("*") if file.is_file())

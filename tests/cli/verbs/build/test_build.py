@@ -17,12 +17,12 @@ import pytest
 import kb
 from cli.common.settings import Settings
 from cli.verbs.build import BuildArguments, kept_look_ups
-from data.errors import UsageError
+from data.errors import FieldmarkError, KnowledgeBaseLocked, UsageError
 from kb.http import Timeouts
 from tests.cli.verbs.conftest import fields
 from tests.drawn_birds import drawn_bird
 from tests.servers.chroma_server import ChromaServer
-from tests.servers.faulty_wiki import Fault, FaultyWiki
+from tests.servers.faulty_wiki import Fault, FaultyWiki, busy
 
 
 @pytest.mark.usefixtures("toy_paper_profile")
@@ -182,13 +182,33 @@ def test_a_list_page_or_category_selects_species(cli: Any, wiki: FaultyWiki) -> 
             assert store.taxon_ids == ("tyto-alba",)
 
 
-def test_wiki_credentials_are_sent_but_not_recorded(cli: Any, wiki: FaultyWiki) -> None:
+def test_wiki_credentials_go_to_the_wiki_that_the_user_names_and_are_not_recorded(
+    cli: Any, wiki: FaultyWiki, monkeypatch: pytest.MonkeyPatch
+) -> None:
     private = wiki.api_url.replace("://", "://ann:secret@")
     cli.call("build", "--taxon", "Tyto alba", "--kb", "a.kb", "--api-url", private, check=True)
     for more, is_named in (((), False), (("--api-url", private), True)):
         wiki.headers.clear()
         cli.call("update", "--kb", "a.kb", *more, check=True)
         assert {"Authorization" in headers for headers in wiki.headers} == {is_named}
+
+    def updated(address: str, *more: str) -> tuple[int, bool]:
+        """Return the exit code of an update with a setting `api_url`, and whether the wiki got the password."""
+        monkeypatch.setenv("FIELDMARK_API_URL", address)
+        wiki.requests.clear()
+        wiki.is_logged_in = False
+        return cli.call("update", "--kb", "a.kb", *more).exit_code, any("lgpassword" in each for each in wiki.requests)
+
+    password, other = "0123456789abcdefghijklmnopqrstuv", "http://127.0.0.1:9/api.php"
+    wiki.bot = ("Me@Field", password)
+    monkeypatch.setenv("FIELDMARK_WIKI_USER", "Me@Field")
+    assert (updated(wiki.api_url), len(wiki.requests)) == ((3, False), 0)
+    assert (updated(other), len(wiki.requests)) == ((3, False), 1)
+    monkeypatch.setenv("FIELDMARK_WIKI_PASSWORD", password)
+    assert (updated(other), updated(""), updated("", "--api-url", "")) == ((3, False),) * 3
+    assert (updated(private), updated(other, "--api-url", wiki.api_url)) == ((0, True),) * 2
+    wiki.always = Fault(body=b'{"error": {"code": "odd", "info": "%s"}}' % password.encode())
+    assert "odd: ***" in cli.call("update", "--kb", "a.kb", "--api-url", wiki.api_url).stderr
 
 
 @pytest.mark.integration
@@ -224,7 +244,7 @@ def test_ctrl_c_does_not_wait_for_a_slow_wiki(cli: Any, tmp_path: Path) -> None:
         _, complaint = process.communicate(timeout=120)
         assert process.returncode == 130
         assert "run the same command again to resume" in complaint
-        [n_kept] = re.findall(r"Kept so far: (\d) articles\.", complaint)
+        [n_kept] = re.findall(r"Kept so far: look-ups \d+, articles (\d)\.", complaint)
         status = json.loads(cli.run("status", "--kb", "a.kb", "--format", "json", check=True).stdout)
         assert (status["articles"], status["unfinished"]) == (int(n_kept), ["build"]) and int(n_kept) > 0
         assert time.monotonic() - interrupted < 0.9 * Timeouts().read_s  # otherwise it waited for a reply
@@ -233,11 +253,11 @@ def test_ctrl_c_does_not_wait_for_a_slow_wiki(cli: Any, tmp_path: Path) -> None:
         assert "species           7" in done.stdout and "fetch 7 of 7" in done.stderr  # the bar goes on
 
 
-def test_look_ups_are_kept_for_a_build_that_is_stopped_and_resumed_within_a_day(tmp_path: Path) -> None:
+def test_look_ups_are_kept_for_a_day_until_a_build_succeeds(cli: Any, wiki: FaultyWiki, tmp_path: Path) -> None:
     def known(error: BaseException | None = None) -> str | None:
         """Return the answer that a build finds; the build ends with the error."""
         looked_up = kept_look_ups(BuildArguments(taxa=("Aves",)), Settings(home=tmp_path), tmp_path / "a.kb")
-        with suppress(KeyboardInterrupt, ValueError), looked_up as journal:
+        with suppress(KeyboardInterrupt, FieldmarkError), looked_up as journal:
             assert journal is not None
             answer = journal.get("question")
             journal.put("question", "answer")
@@ -246,11 +266,24 @@ def test_look_ups_are_kept_for_a_build_that_is_stopped_and_resumed_within_a_day(
         return answer
 
     stop = KeyboardInterrupt()
-    assert [known(stop), known(ValueError()), known(), known(stop)] == [None, "answer", None, None]
+    assert [known(stop), known(KnowledgeBaseLocked("")), known(), known(stop)] == [None, "answer", "answer", None]
     for file in (tmp_path / "look-ups").iterdir():
         os.utime(file, (1, 1))
     assert known() is None
     assert list((tmp_path / "look-ups").iterdir()) == []
+
+    wiki.categories["Category:Owls"] = ["Western Barn Owl"]
+    command = ("build", "--category", "Owls", "--kb", "a.kb", "--api-url", wiki.api_url)
+    model = '[llm.text]\nmodel = "m"\nbase_url = "http://127.0.0.1:9/v1"\nprice_in = 1.0\nprice_out = 1.0\n'
+    (tmp_path / "fieldmark.toml").write_text(model)
+    wiki.faults = [Fault(), Fault(), busy("3600")]
+    limited = ("--distiller", "model", "--max-cost", "0.000001")
+    for more, code, kept in (((), 6, "1"), (limited, 7, "2, articles 1, searched for photos 1")):
+        stopped = cli.call(*command, *more)
+        assert (stopped.exit_code, f"Kept so far: look-ups {kept}.\n" in stopped.stderr) == (code, True), stopped.stderr
+    cli.call(*command, "--distiller", "extractive", check=True)
+    assert sum("cmtitle" in request for request in wiki.requests) == 1
+    assert sum("titles" in request for request in wiki.requests) == 2
 
 
 COMPLAINTS: tuple[tuple[dict[str, Any], str], ...] = (

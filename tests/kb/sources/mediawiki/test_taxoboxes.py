@@ -2,7 +2,7 @@
 
 from data.records import Infobox, Source, Taxon
 from kb.sources.mediawiki.article_parser import parse_article
-from kb.sources.mediawiki.clues import Clues, Match, clues_from_wikitext, match_page
+from kb.sources.mediawiki.clues import Match, clues_from_wikitext, match_page
 from kb.sources.mediawiki.taxoboxes import rank_of_group, stated_taxon
 
 MERLIN = Taxon(
@@ -157,8 +157,3 @@ def test_without_a_taxobox_the_lead_gives_the_binomial() -> None:
 def test_pages_match_a_taxon_by_taxobox_lead_or_title() -> None:
     matched = [(text, titles, match_page(clues_from_wikitext(text), MERLIN, titles)) for text, titles, _ in MATCHES]
     assert matched == list(MATCHES)
-
-
-def test_a_page_is_about_birds_by_its_class() -> None:
-    assert Clues(has_taxobox=True, lineage={"class": "Aves"}).is_about_birds
-    assert not Clues(has_taxobox=True, lineage={"class": "Amphibia"}).is_about_birds

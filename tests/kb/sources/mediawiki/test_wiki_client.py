@@ -215,6 +215,10 @@ def test_redirects_lead_to_the_same_host_or_to_wikimedia(wiki: FaultyWiki, clien
     ):
         with pytest.raises(MalformedAnswer, match="not allowed"):
             check_redirect(url, origin=origin)
+    check_redirect("https://birds.example/api.php", origin="http://birds.example/api.php", is_login=True)
+    for url in ("https://tools.wmflabs.org/api.php", "https://birds.example/x.php"):
+        with pytest.raises(MalformedAnswer, match="redirects the login"):
+            check_redirect(url, origin="https://birds.example/api.php", is_login=True)
 
 
 def test_wikimedia_requires_a_contact() -> None:
@@ -240,6 +244,11 @@ def test_a_private_wiki_is_read_with_a_login_made_once_and_again_when_it_ends(wi
     with pytest.raises(MissingRequirement, match="rejects the login of Me@Fieldmark: Failed: Wrong") as wrong:
         WikiClient(wiki.api_url, login=("Me@Fieldmark", "guess")).parse_page("Red bird")
     assert "guess" not in f"{wrong.value} {wrong.value.hint}"
+    with FaultyWiki().running() as other, pytest.raises(MalformedAnswer, match="password was not sent there"):
+        wiki.faults = [Fault(), Fault(), Fault(status=302, headers={"Location": other.api_url}, body=b"-")]
+        WikiClient(wiki.api_url, login=wiki.bot).parse_page("Red bird")
+    assert (other.requests, wiki.requests[-1]["lgpassword"]) == ([], "secret")
+    wiki.is_logged_in = False
     client = WikiClient(wiki.api_url, login=wiki.bot)
     for n_requests in (4, 1):  # refused, token, login, page
         wiki.requests.clear()
