@@ -176,10 +176,8 @@ def test_a_portable_infobox_of_a_farm_is_a_taxobox_if_it_names_a_species() -> No
     <h3 class="pi-data-label">Family</h3><div class="pi-data-value">Ruberidae</div></div><div class="pi-item pi-data">
     <h3 class="pi-data-label">Species</h3><div class="pi-data-value"><i>Rubor vadens</i></div></div></aside><p>It wades.</p>"""
     article, other = parsed(page), parsed(page.replace("<i>Rubor vadens</i>", "Mouse Monster"))
-    assert article.infobox is not None and (article.infobox.name, article.infobox.binomial) == (
-        "Red wader",
-        "Rubor vadens",
-    )
+    assert article.infobox is not None
+    assert (article.infobox.name, article.infobox.binomial) == ("Red wader", "Rubor vadens")
     assert article.infobox.classification == {"family": "Ruberidae", "species": "Rubor vadens"}
     assert (other.infobox, article.text, other.text) == (None, "It wades.", "It wades.")
 
