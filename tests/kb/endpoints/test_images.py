@@ -135,15 +135,12 @@ def test_urls_are_read_on_the_same_host_only(tmp_path: Path) -> None:
         assert server.n_calls == 1  # the next answer would be the same, and charged
 
 
-def test_a_refusal_is_stored_and_not_asked_for_again(tmp_path: Path) -> None:
+def test_a_refusal_is_stored_and_leaves_the_drawings_before_it(tmp_path: Path) -> None:
     with OpenAIServer(REFUSED) as server:
         for _ in range(2):
             with pytest.raises(Refused, match="safety system"):
-                draw(server, tmp_path)
+                draw(server, tmp_path / "refused")
         assert server.n_calls == 1
-
-
-def test_a_refusal_after_a_drawing_leaves_the_drawing_and_the_reason(tmp_path: Path) -> None:
     with OpenAIServer(lambda call: one_each(call) if call.number == 1 else REFUSED) as server:
         found = draw(server, tmp_path)
         assert len(found.paths) == 1 and isinstance(found.problem, Refused)
