@@ -136,9 +136,7 @@ def search(store: KnowledgeBase, text: str, encoder: TextEncoder, *, n: int = 10
     scores = WORDS_SHARE * by_words.astype(np.float64) + MARKS_SHARE * fit
     vector = vector_of(encoder, description)
     for taxon_id, similarity in store.query_species(vector, max(50, 5 * n)) if vector is not None and row_of else []:
-        row = row_of.get(taxon_id)
-        if row is None:  # during a build, Chroma is ahead of the open state
-            continue
+        row = row_of[taxon_id]
         if scores[row] > 0 or similarity >= MIN_SIMILARITY:
             scores[row] += VECTOR_SHARE * missing[row] * max(similarity, 0.0)
     for taxon_id, points in _name_points(store, index, text).items():

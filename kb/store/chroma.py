@@ -50,6 +50,7 @@ PAGE = 2_000  # rows read at a time, below the answer limit of every server
 BATCH_BYTES = 8 << 20  # written at a time: a server refuses requests above 40 MiB, and JSON is larger than this
 SPARE_BYTES = 8 << 20  # to remain free on the disk after a batch
 ANSWER_TIMEOUT_S = 120.0  # of a server; chromadb sets none
+PROBE_TIMEOUT_S = 10.0  # of its first answer
 # Every batch is synced to the index files, so that none is left in a queue and a copy of the folder is complete.
 _SYNCED: Final = {"space": "ip", "sync_threshold": 1, "batch_size": 1}
 # For the collections that are asked, a graph in which no best match was missed (`benchmarks.neighbours`), and for the
@@ -119,8 +120,10 @@ class Chroma(Closing):
             raise ConfigError(f"chroma = {self._address!r}: expected http://HOST:PORT")
         settings, is_secure = _no_settings().model_copy(), parts.scheme == "https"
         import chromadb
+        import httpx
 
         with self._errors():
+            httpx.get(f"{self._address.rstrip('/')}/api/v2/heartbeat", timeout=PROBE_TIMEOUT_S)
             client: Any = chromadb.HttpClient(
                 host=parts.hostname,
                 port=parts.port or (443 if is_secure else 8000),
@@ -219,6 +222,18 @@ class Chroma(Closing):
         for start in range(0, self.count(name), PAGE):
             page = self._run(name, methodcaller("get", limit=PAGE, offset=start, include=[]))
             yield from page["ids"] if page else ()
+
+    def mark(self, name: str, state: str) -> None:
+        """Write the name of the state that a collection holds."""
+        self._run(name, methodcaller("modify", metadata={"state": state}))
+
+    def is_at(self, name: str, state: str, n: int) -> bool:
+        """Return whether a collection holds that state, with all of its `n` rows."""
+
+        def look(collection: Any) -> bool:
+            return (collection.metadata or {}).get("state") == state and collection.count() == n
+
+        return bool(self._run(name, look))
 
     def count(self, name: str) -> int:
         """Return the number of rows."""

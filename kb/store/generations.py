@@ -8,14 +8,16 @@
 A published folder is never written. A writer changes the ledger in the block of `publishing`, which fills a private
 copy of the last generation, renames it, and commits the ledger's transaction with its name. So a reader sees all of a
 change or nothing, and a process that is killed leaves the ledger as it was, with the vectors that it had encoded.
-Readers lock the generation that they opened, and writers delete the others.
+Readers lock the generation that they opened, and writers delete the others once the commit is on the disk. The ledger
+knows the checksum of the manifest, and so all files.
 
 Chroma maps index files unchecked, and changes `chroma.sqlite3` as it opens it. So a reader opens a temporary folder
 with a copy of that file and links to the others, after a look at the checksums. Chroma and the matrices restore each
 other.
 
 A Chroma server is changed in place, and readers take only candidates from it: ids and scores are those of the matrices.
-The ledger names the server that holds all rows; the name is deleted before a change and set in its transaction.
+The ledger names the server that holds all rows, and its collections bear the generation's name. Both names are deleted
+before a change; the server's is set in its transaction.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ import numpy as np
 from data.arrays import FloatArray, IntArray
 from data.batches import grouped
 from data.contracts import VectorTable
-from data.errors import SourceUnavailable, StoreError
+from data.errors import FieldmarkError, SourceUnavailable, StoreError
 from data.files import Closing, file_checksum, sha256_hex, write_atomic, writing
 from kb.store.chroma import PAGE, Chroma, Row, tidy
 from kb.store.layout import (
@@ -52,6 +54,8 @@ from kb.store.ledger import Ledger
 from kb.store.rows import Subject, items_of, row_id, subject_id, subject_of, texts_of
 
 MANIFEST = "manifest.json"
+SUM = "manifest"
+"""Fact with the SHA-256 of the manifest."""
 SERVER = "chroma server"
 """Fact with the address of the server that holds all rows; absent while they are being written."""
 GROUP = 1_000  # subjects written at a time
@@ -64,17 +68,23 @@ _HEADERS = Lock()
 class Generation(Closing):
     """A published generation, locked until `close`; without files if it is missing, damaged or replaced by now."""
 
-    def __init__(self, layout: Layout, name: str) -> None:
-        self.name, self.folder = name, layout.vectors / name
+    def __init__(self, layout: Layout, ledger: Ledger) -> None:
+        self.name, known = ledger.generation(), ledger.fact(SUM)
+        self.folder = layout.vectors / self.name
         self.files: Mapping[str, str] = {}
         """File -> checksum."""
+        self.lost: Sequence[str] = ()
+        """The collections whose vectors were lost when it was published."""
+        self._is_first = not self.name and next(ledger.items(), None) is None
         self._tables: Mapping[str, tuple[str, str]] = {}
         self._lock: BinaryIO | None = None
         with suppress(OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             self._lock = (self.folder / MANIFEST).open("rb")
-            if name and _is_locked(self._lock, is_shared=True):
-                manifest = json.loads(self._lock.read())
+            content = self._lock.read() if self.name and _is_locked(self._lock, is_shared=True) else b""
+            if known in (None, sha256_hex(content)):  # None: published before manifests had checksums
+                manifest = json.loads(content)
                 self._tables = {table: (files[0], files[1]) for table, files in manifest["tables"].items()}
+                self.lost = tuple(manifest.get("lost", ()))
                 self.files = dict(manifest["files"])
 
     def close(self) -> None:
@@ -84,7 +94,7 @@ class Generation(Closing):
 
     def table(self, name: str) -> VectorTable | None:
         """Return the rows of a collection with their matrix mapped, or None if they are missing or damaged."""
-        if not self.name or (self.files and name not in self._tables):
+        if self._is_first or (self.files and name not in (*self._tables, *self.lost)):
             return VectorTable(ids=(), owners=np.zeros(0, np.intp), vectors=np.zeros((0, 1), np.float32))
         try:
             matrix, rows = self._tables[name]
@@ -169,7 +179,7 @@ def generation_of(layout: Layout, ledger: Ledger) -> Generation:
     tried = set[str]()
     while True:
         ledger.hold()
-        found = Generation(layout, ledger.generation())
+        found = Generation(layout, ledger)
         if found.files or found.name in tried:  # lost, not replaced meanwhile
             return found
         tried.add(found.name)
@@ -182,7 +192,7 @@ def whole_table(layout: Layout, ledger: Ledger, name: str) -> VectorTable:
     Raises:
         StoreError: if they are missing or damaged.
     """
-    with Generation(layout, ledger.generation()) as held:
+    with Generation(layout, ledger) as held:
         if (table := held.table(name)) is None:
             raise StoreError(f"The vectors of {name} are missing or damaged", hint="Run kb verify.")
         return table
@@ -199,9 +209,13 @@ def counts(ledger: Ledger) -> dict[str, int]:
 
 def lost_collections(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger) -> list[str]:
     """Return the collections whose vectors are gone with both Chroma and their matrix, and must be encoded again."""
-    with Generation(layout, ledger.generation()) as held:
-        damaged = _damaged(info, held, counts(ledger))
-        return [] if not damaged or _is_filled(info, ledger, held) else damaged
+    with Generation(layout, ledger) as held:
+        return _lost(info, ledger, held, _damaged(info, held, counts(ledger)))
+
+
+def _lost(info: KnowledgeBaseInfo, ledger: Ledger, held: Generation, damaged: Sequence[str]) -> list[str]:
+    is_filled = bool(damaged) and _is_filled(info, ledger, held)
+    return [name for name in damaged if not is_filled or name in held.lost]
 
 
 def _damaged(info: KnowledgeBaseInfo, held: Generation, expected: Mapping[str, int]) -> list[str]:
@@ -225,44 +239,52 @@ def publishing(
 ) -> Iterator[list[str]]:
     """Publish the entries that the block changes in the ledger, in one transaction; for the holder of the lock.
 
-    Yields notes on the parts of the last generation that were damaged and are restored. `track` gets the number of
-    subjects to write, and returns a function that gets the number of those written.
+    Yields notes on the parts of the last generation that were damaged and are restored. Lost vectors that are not
+    encoded again remain lost. `track` gets the number of subjects to write, and returns a function that gets the number
+    of those written.
 
     Raises:
         SourceUnavailable: if the Chroma server does not answer.
         MissingRequirement: if the disk is full.
-        StoreError: if the ledger is damaged, or vectors are lost.
+        StoreError: if the ledger is damaged.
     """
-    with Generation(layout, ledger.generation()) as held:
+    with Generation(layout, ledger) as held:
         is_filled, expected = _is_filled(info, ledger, held), counts(ledger)
         damaged = _damaged(info, held, expected)
-        notes = [f"The matrix of {name} was damaged; filled again from Chroma" for name in damaged]
+        lost = _lost(info, ledger, held, damaged)
+        notes = [f"The matrix of {name} was damaged; filled again from Chroma" for name in damaged if name not in lost]
         if expected and not is_filled:
             notes = ["Chroma was missing, damaged or incomplete; filled again from the matrices"]
         if info.chroma:
             ledger.drop_fact(SERVER)
-        with ledger.transaction():
-            keep_info(ledger, info)
-            yield notes
-            changed = set(ledger.pending())
-            if is_changed := bool(changed or notes):
-                ledger.begin_generation()
-                if not is_filled:
-                    ledger.note_pending(key for key, _ in ledger.items())
-                _Publication(layout, info, ledger, held, changed, is_filled=is_filled).publish(track)
-                ledger.encoded.drop(changed)
-                ledger.drop_pending()
-            if info.chroma:
-                ledger.set_fact(SERVER, info.chroma)
-            else:
-                ledger.drop_fact(SERVER)
+        ledger.pending.clear()
+        try:
+            # On the disk before the last generation is deleted.
+            with ledger.transaction(is_durable=True):
+                keep_info(ledger, info)
+                yield notes
+                changed = set(ledger.pending)
+                if is_changed := bool(changed or notes):
+                    ledger.begin_generation()
+                    pending = {**(dict(ledger.items()) if lost or not is_filled else {}), **ledger.pending}
+                    new = _Publication(layout, info, ledger, held, pending, changed, lost, is_filled=is_filled)
+                    ledger.set_fact(SUM, new.publish(track))
+                    ledger.encoded.drop(changed)
+                if info.chroma:
+                    ledger.set_fact(SERVER, info.chroma)
+                else:
+                    ledger.drop_fact(SERVER)
+        except BaseException:
+            with suppress(OSError, FieldmarkError):
+                _remove_others(layout, ledger)
+            raise
     if is_changed:
         ledger.shrink()
         _remove_others(layout, ledger)
 
 
 class _Publication:
-    """One new generation, from the last one and the pending subjects of the ledger."""
+    """One new generation, from the last one and the pending subjects, with the items that Chroma may hold of them."""
 
     def __init__(
         self,
@@ -270,63 +292,73 @@ class _Publication:
         info: KnowledgeBaseInfo,
         ledger: Ledger,
         held: Generation,
+        pending: Mapping[str, Mapping[str, Sequence[str]]],
         changed: set[str],
+        lost: Sequence[str],
         *,
         is_filled: bool,
     ) -> None:
         self._layout, self._info, self._ledger, self._generation = layout, info, ledger, held
-        self._changed, self._is_filled = changed, is_filled
+        self._pending, self._changed, self._is_filled = pending, changed, is_filled
+        self._was_lost, self._lost = lost, set[str]()
         self._names = collection_names(info)
         self._held: dict[str, Mapping[str, FloatArray]] = {}
         self._part = layout.vectors / f"{_PART}{ledger.generation()}"
 
-    def publish(self, track: Callable[[int], Callable[[int], None]]) -> None:
-        """Write it to a private folder, and rename that."""
-        part, expected = self._part, counts(self._ledger)
+    def publish(self, track: Callable[[int], Callable[[int], None]]) -> str:
+        """Write it to a private folder, rename that, and return the checksum of its manifest."""
+        part, expected, name_of_state = self._part, counts(self._ledger), self._ledger.generation()
         with writing(part):
             part.mkdir(parents=True)
         if self._is_filled and not self._info.chroma:
             self._generation.copy_chroma(part / _CHROMA)
         with closing(Chroma(self._info, part / _CHROMA, self._layout.root)) as chroma:
-            written = self._write(chroma, track(len(self._ledger.pending())))
+            for name in self._names if self._info.chroma else ():
+                chroma.mark(name, "")
+            written = self._write(chroma, track(len(self._pending)))
             for name, (kind, _) in self._names.items():
-                if self._info.chroma and chroma.count(name) != expected.get(kind, 0):
+                if not expected.get(kind) or name in self._lost:
+                    chroma.drop(name)  # readers would write to the index files of an empty collection
+                elif self._info.chroma and chroma.count(name) != expected[kind]:
                     self._mend(chroma, name)
-                if not expected.get(kind):  # readers would write to the index files of an empty collection
-                    chroma.drop(name)
             with writing(part):
                 tables = {
                     name: self._write_table(chroma, name, kind, is_linked=name not in written)
                     for name, (kind, _) in self._names.items()
-                    if expected.get(kind)
+                    if expected.get(kind) and name not in self._lost
                 }
             for name in tables:
                 chroma.settle(name)
+                if self._info.chroma:
+                    chroma.mark(name, name_of_state)
         if not self._info.chroma:
             tidy(part / _CHROMA)
         files = {}
-        for path in sorted(each for each in part.rglob("*") if each.is_file()):
-            with path.open("rb") as file:
-                os.fsync(file.fileno())
-            files[str(path.relative_to(part))] = file_checksum(path)
-        write_atomic(part / MANIFEST, json.dumps({"tables": tables, "files": files}).encode())
-        part.rename(self._layout.vectors / self._ledger.generation())
+        for path in sorted(part.rglob("*")):
+            _sync(path)
+            if path.is_file():
+                files[str(path.relative_to(part))] = file_checksum(path)
+        content = json.dumps({"tables": tables, "lost": sorted(self._lost), "files": files}).encode()
+        write_atomic(part / MANIFEST, content)
+        _sync(part)
+        part.rename(self._layout.vectors / name_of_state)
+        _sync(self._layout.vectors)
+        return sha256_hex(content)
 
     def _write(self, chroma: Chroma, report: Callable[[int], None]) -> set[str]:
         """Write the pending subjects, and return the collections that changed."""
         written: set[str] = set()
-        for ids in grouped(self._ledger.pending(), GROUP):
-            group = self._ledger.pending_items(ids).items()
+        for ids in grouped(sorted(self._pending), GROUP):
             subjects = list(map(subject_of, self._ledger.entries_of(ids).values()))
             for name, (kind, _) in self._names.items():
                 rows = self._rows(chroma, name, kind, subjects)
                 wanted = {row.id for row in rows}
-                held = (row_id(key, kind, item) for key, items in group for item in items.get(kind, ()))
+                held = (row_id(key, kind, item) for key in ids for item in self._pending[key].get(kind, ()))
                 gone = [row for row in held if row not in wanted]
                 chroma.delete(name, gone)
                 chroma.upsert(name, rows)
                 written |= {name} if rows or gone else set()
-            report(len(group))
+            report(len(ids))
         return written
 
     def _mend(self, chroma: Chroma, name: str) -> None:
@@ -347,6 +379,9 @@ class _Publication:
             encoded = self._ledger.encoded.of_subject(name, key) if texts and key in self._changed else {}
             for (row, (document, metadata)), (item, _) in zip(texts.items(), items_of(subject, kind), strict=True):
                 vector = encoded[item] if item in encoded else self._published(chroma, name).get(row)
+                if vector is None and name in self._was_lost:
+                    self._lost.add(name)
+                    return []
                 if vector is None:
                     missing = f"The vector of {item} of {key} in {name} is missing"
                     raise StoreError(missing, hint=encode_hint(self._layout))
@@ -428,6 +463,15 @@ def _new_matrix(path: Path, shape: tuple[int, int]) -> FloatArray:
     return matrix
 
 
+def _sync(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
 def _remove_others(layout: Layout, ledger: Ledger) -> None:
     """Delete the generations that no reader has open, and what killed writers left."""
     for folder in layout.vectors.iterdir():
@@ -471,6 +515,11 @@ def moved_to(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, to: str | 
         if info.chroma:
             Chroma(info, layout.vectors, layout.root).close()
         return info
+    with Generation(layout, ledger) as held:
+        is_damaged = bool(_damaged(info, held, counts(ledger)))
+    if is_damaged:
+        with publishing(layout, info, ledger):  # from the old place
+            pass
     moved = replace(info, chroma=to)
     with publishing(layout, moved, ledger):
         if to:

@@ -21,7 +21,7 @@ from data.errors import FieldmarkError, SourceUnavailable, SpaceMismatch, StoreE
 from data.files import Closing
 from data.records import RangeFact, Source, SpeciesEntry, Status, Taxon, Term
 from kb.store.chroma import Chroma
-from kb.store.generations import generation_of, read_table
+from kb.store.generations import SERVER, generation_of, read_table
 from kb.store.layout import CollectionKind, KnowledgeBaseInfo, Layout, check_info, collection_name
 from kb.store.ledger import Ledger
 from kb.store.rows import end_of_mark, term_of
@@ -220,36 +220,53 @@ class KnowledgeBase(Closing):
         """Return up to `n` `(id, cosine)` for each of `(q, dim)` unit vectors of the sentence space, ties by id.
 
         Chroma gives the candidates; their scores are those of the vectors in the opened state, exactly. Without a sound
-        Chroma all rows are scored.
+        Chroma in that state all rows are scored.
         """
         name, queries = collection_name(kind, self.info.sentence), np.asarray(vectors, dtype=np.float32)
         table = self._table(kind, self.info.sentence, (self.info.sentence,))
         if not table.ids:
             return [[] for _ in queries]
-        candidates = self._candidates(name, queries, min(n + TIES, len(table.ids)))
         rows = {each: row for row, each in enumerate(table.ids)}
+        least = min(n + TIES, len(rows))
+        candidates = self._candidates(name, queries, least, len(rows))
         found = []
         for place, query in enumerate(queries):
-            ids = table.ids if candidates is None else candidates[place]
-            at = sorted(rows[each] for each in ids if each in rows)  # a server may be ahead of the opened state
+            at = sorted(rows[each] for each in candidates[place] if each in rows)
+            if len(at) < least:
+                at = list(range(len(rows)))
             scores = products(table.vectors[at], query)
             found.append([(table.ids[at[best]], float(scores[best])) for best in rank_descending(scores, n)])
         return found
 
-    def _candidates(self, name: str, queries: FloatArray, n: int) -> list[list[str]] | None:
-        """Return about the `n` nearest ids to each query, or None if Chroma cannot be asked."""
+    def _candidates(self, name: str, queries: FloatArray, n: int, n_rows: int) -> list[list[str]]:
+        """Return about the `n` nearest ids to each query; none if Chroma cannot be asked, which is not tried again."""
         try:
             if self._chroma is not None:
-                return self._chroma.nearest(name, queries, n)
+                found = self._chroma.nearest(name, queries, n)
+                self._check_server(self._chroma, name, n_rows)
+                return found
         except (StoreError, SourceUnavailable) as error:
             _warn_once(f"{error}")
-        return None
+            self._drop_chroma()
+        return [[] for _ in queries]
+
+    def _check_server(self, chroma: Chroma, name: str, n_rows: int) -> None:
+        """Raise `StoreError` unless a server gave its last answer in the opened state: writers mark it before."""
+        if self.info.chroma and not chroma.is_at(name, self.generation, n_rows):
+            raise StoreError("The Chroma server holds another state, of a build or before kb verify")
+
+    def _drop_chroma(self) -> None:
+        if (chroma := self.__dict__.get("_chroma")) is not None:
+            chroma.close()
+        self.__dict__["_chroma"] = None  # for good
 
     @cached_property
     def _chroma(self) -> Chroma | None:
         """The Chroma on the server, or that in the folder, opened in a temporary one; None if there is none to ask."""
         try:
             if self.info.chroma:
+                if self.ledger.fact(SERVER) != self.info.chroma:
+                    raise StoreError("The Chroma server is not filled; kb verify fills it")
                 return Chroma(self.info, self.path, self.path)
             if self._published.has_chroma():
                 self._folder = tempfile.TemporaryDirectory(prefix="fieldmark-")
@@ -276,18 +293,18 @@ class KnowledgeBase(Closing):
             self.ledger.read("SELECT 1")  # raises if this is closed
             if (table := self._published.table(name)) is None:
                 _warn_once(f"{self._published.folder}/{name}.npy is missing or damaged; kb verify repairs it")
-                if self._chroma is None:
+                if self._chroma is None or name in self._published.lost:
                     hint = f"kb verify --kb {self.path} says how they are restored."
                     raise StoreError(f"The vectors of {self.path} are missing or damaged", hint=hint)
                 table = read_table(self._chroma, self.ledger, name, kind)
+                self._check_server(self._chroma, name, len(table.ids))
             self._tables[name] = table
         return self._tables[name]
 
     def close(self) -> None:
         """Close all files."""
         self._tables.clear()
-        if (chroma := self.__dict__.pop("_chroma", None)) is not None:
-            chroma.close()
+        self._drop_chroma()
         if self._folder is not None:
             self._folder.cleanup()
         self._published.close()

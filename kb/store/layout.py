@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
+import shutil
 import tomllib
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -160,6 +161,8 @@ class Layout:
 
     def remove_leftovers(self) -> None:
         """Delete the partial files that killed writers left; only for the holder of the writer's lock."""
+        for part in self.vectors.glob(".part-*"):
+            shutil.rmtree(part, ignore_errors=True)
         for contents in (self.articles, self.anchors):
             contents.remove_leftovers()
         for folder in (self.root, self.runs, self.calibration):

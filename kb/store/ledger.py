@@ -127,6 +127,8 @@ class Ledger(LedgerFile):
         """Vectors that no reader has yet."""
         self.given = Vectors(self, "given")
         """Vectors of anchors without a photo, which cannot be made again."""
+        self.pending: dict[str, dict[str, list[str]]] = {}
+        """Subjects that `publish` changed, with the items by kind that Chroma may hold of them."""
 
     def check(self) -> None:
         """Compare all checksums, and rows with indices: SQLite finds lost rows, but no changed letter."""
@@ -294,11 +296,16 @@ class Ledger(LedgerFile):
         return sorted(found, key=lambda failure: (failure.taxon, failure.stage))
 
     def publish(self, entries: Sequence[Entry], *, gone: Sequence[str] = ()) -> None:
-        """Add or replace entries, delete those of `gone`, and mark all of them as pending.
+        """Add or replace entries, delete those of `gone`, and note all of them as pending.
 
         For the block of `kb.store.generations.publishing`.
         """
-        self.note_pending([*(entry.subject_id for entry in entries), *gone])
+        for ids in grouped((*(entry.subject_id for entry in entries), *gone), 500):
+            held = self.entries_of(ids)
+            for key in ids:
+                items = self.pending.setdefault(key, {})
+                for kind, before in (held[key].items if key in held else {}).items():
+                    items[kind] = list(dict.fromkeys((*items.get(kind, ()), *before)))
         self.delete("entries", "subject_id = ?", [(key,) for key in gone])
         self.put("entries", ((*entry[:-1], json.dumps(entry.items, sort_keys=True)) for entry in entries))
 
@@ -342,29 +349,6 @@ class Ledger(LedgerFile):
     def generation(self) -> str:
         """Return the name of the current state; empty before the first entry."""
         return self.fact(GENERATION) or ""
-
-    def note_pending(self, subject_ids: Iterable[str]) -> None:
-        """Mark subjects as pending, with the items that Chroma may hold of them."""
-        for key in subject_ids:
-            noted = self.read("SELECT items FROM pending WHERE subject_id = ?", (key,))
-            items: dict[str, list[str]] = json.loads(noted[0][0]) if noted else {}
-            held = self.entry(key)
-            for kind, ids in (held.items if held is not None else {}).items():
-                items[kind] = list(dict.fromkeys((*items.get(kind, ()), *ids)))
-            self._db.execute("INSERT OR REPLACE INTO pending VALUES (?, ?)", (key, json.dumps(items, sort_keys=True)))
-
-    def pending(self) -> list[str]:
-        """Return the ids of pending subjects, sorted."""
-        return [subject_id for (subject_id,) in self.read("SELECT subject_id FROM pending ORDER BY subject_id")]
-
-    def pending_items(self, ids: Sequence[str]) -> dict[str, dict[str, list[str]]]:
-        """Return pending subject -> the items by kind that Chroma may hold of it."""
-        rows = self.read(f"SELECT * FROM pending WHERE subject_id IN ({', '.join('?' * len(ids))})", ids)
-        return {subject_id: json.loads(items) for subject_id, items in rows}
-
-    def drop_pending(self) -> None:
-        """Clear the pending subjects."""
-        self._db.execute("DELETE FROM pending")
 
 
 def _entry(row: tuple[Any, ...]) -> Entry:

@@ -21,7 +21,8 @@ from data.files import (
 )
 
 LEDGER_VERSION = 4
-SYNCHRONOUS = "NORMAL"  # with a write-ahead log: a power cut may cost the last transactions, but breaks nothing
+# With a write-ahead log a power cut may cost the last transactions, but breaks nothing; durable ones it does not cost.
+SYNCHRONOUS = "NORMAL"
 PAGE_BYTES = 8192  # vectors of 768 numbers waste less of such a page than of the usual 4096 bytes
 SHRINKS = "auto_vacuum = INCREMENTAL"  # vectors are in the file only until they are published
 TABLES: Mapping[str, tuple[str, str]] = {
@@ -56,7 +57,6 @@ def connect_writer(path: Path) -> sqlite3.Connection:
         db.execute(f"PRAGMA synchronous={SYNCHRONOUS}")
         with storage_errors(path.parent), transaction(db):
             if db.execute("PRAGMA user_version").fetchone() == (0,):
-                db.execute("CREATE TABLE pending (subject_id TEXT PRIMARY KEY, items TEXT NOT NULL)")
                 for table, (columns, key) in TABLES.items():
                     db.execute(f"CREATE TABLE {table} ({columns}, checksum INTEGER NOT NULL, PRIMARY KEY ({key}))")
                 db.execute(f"PRAGMA user_version = {LEDGER_VERSION}")
@@ -201,10 +201,15 @@ class LedgerFile:
             self._db.executemany(f"DELETE FROM {table} WHERE {where}", values)
 
     @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """Commit all writes of the block together, or none."""
-        with storage_errors(self.path.parent), transaction(self._db):
-            yield
+    def transaction(self, *, is_durable: bool = False) -> Iterator[None]:
+        """Commit all writes of the block together, or none; a durable commit is on the disk."""
+        with storage_errors(self.path.parent):
+            self._db.execute(f"PRAGMA synchronous={'FULL' if is_durable else SYNCHRONOUS}")
+            try:
+                with transaction(self._db):
+                    yield
+            finally:
+                self._db.execute(f"PRAGMA synchronous={SYNCHRONOUS}")
 
     def hold(self) -> None:
         """Make all reads until `close` or the next `hold` see the present state, whatever writers do; for readers."""

@@ -127,7 +127,7 @@ def _differing(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger) -> str |
 
     An embedded Chroma needs no look: the checksums of its files are those of its publication.
     """
-    with Generation(layout, ledger.generation()) as held, closing(Chroma(info, layout.root, layout.root)) as chroma:
+    with Generation(layout, ledger) as held, closing(Chroma(info, layout.root, layout.root)) as chroma:
         for name, (kind, _) in chroma.names.items():
             rows = held.rows(name, kind) or {}
             for entries in grouped(ledger.entries(subject_kind(kind)), GROUP):

@@ -13,7 +13,7 @@ import socket
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +26,14 @@ from data.engines.contract import Loaders, Recipe, ShardTask, pack, unpack
 from data.errors import BadImage, FieldmarkError, MissingRequirement, SpaceMismatch, StoreError
 from data.images.decode import ENCODER_SIDE, read_image
 from data.images.views import Views, encode_views, views_mark, views_of_anchor
-from data.records import Anchor
-from kb.pipeline.stages.index import IN_MEMORY, Subjects
+from data.records import Anchor, SpeciesEntry
+from kb import reasons
+from kb.pipeline.stages.index import IN_MEMORY, KnownSubjects, Subjects
 from kb.pipeline.stages.run import BuildRun, Tracker, is_current
-from kb.store.generations import lost_collections
+from kb.store.generations import lost_collections, publishing
 from kb.store.layout import CollectionKind, Layout
 from kb.store.ledger import FINGERPRINT_DIGITS, Step, StepStatus
-from kb.store.rows import Subject, encode_mark, items_of, subject_id
+from kb.store.rows import Subject, encode_mark, entry_of, items_of, subject_id
 
 _log = logging.getLogger(__name__)
 GROUP = 64  # subjects a transaction
@@ -45,14 +46,55 @@ def encode(run: BuildRun, subjects: Subjects) -> set[str]:
     Lost vectors are encoded again.
     """
     if lost := lost_collections(run.layout, run.info, run.ledger):
-        _log.warning("The vectors in %s are lost. Texts and photos are encoded again.", ", ".join(lost))
-        run.ledger.drop_encoding(lost)
-    pending = _outdated(run, subjects)
+        _restore(run, lost)
+    return _encode(run, subjects, _outdated(run, subjects))
+
+
+def _restore(run: BuildRun, lost: Sequence[str]) -> None:
+    """Encode and publish what readers know again, without the reference photos that cannot be read any more.
+
+    These are failures of their species. Vectors that wait in the ledger for the publication of other contents would
+    take the place of those of the known contents; they are deleted.
+    """
+    _log.warning("The vectors in %s are lost. Texts and photos are encoded again.", ", ".join(lost))
+    ledger, unpublished = run.ledger, set[str]()
+    known = KnownSubjects(run=run, ids=sorted(key for key, _ in ledger.items()), added={}, pages={})
+    for group in grouped(known, IN_MEMORY):
+        ids = [subject_id(subject) for subject in group]
+        for name, (kind, _) in run.collections.items():
+            steps, marks = ledger.steps("encode", name, ids=ids), [encode_mark(each, name, kind) for each in group]
+            given = [steps[key].fingerprint[:FINGERPRINT_DIGITS] if key in steps else None for key in ids]
+            unpublished.update(key for key, one, mark in zip(ids, given, marks, strict=True) if one not in (None, mark))
+    with ledger.transaction():
+        ledger.encoded.drop(unpublished)
+        ledger.drop_steps(unpublished, ["encode"])
+        ledger.drop_encoding(lost)
+    pending = {name: keys if name in lost else [] for name, keys in _outdated(run, known).items()}
+    failed = _encode(run, known, pending, is_restoring=True)
+    photos = [name for name in lost if run.collections[name][0] == "anchors"]
+    with publishing(run.layout, run.info, ledger, track=lambda n: run.track("index", n).add):
+        for group in grouped(known, GROUP):
+            ledger.publish([entry_of(_readable(run, s, photos) if subject_id(s) in failed else s) for s in group])
+
+
+def _readable(run: BuildRun, subject: Subject, collections: Sequence[str]) -> Subject:
+    """Return a species with the anchors that have been encoded in some collections."""
+    if not isinstance(subject, SpeciesEntry):
+        return subject
+    encoded = [run.ledger.encoded.of_subject(name, subject_id(subject)) for name in collections]
+    anchors = tuple(anchor for anchor in subject.anchors if all(anchor.anchor_id in held for held in encoded))
+    return replace(subject, anchors=anchors, marks=(*subject.marks, *([] if anchors else [reasons.NO_ANCHORS])))
+
+
+def _encode(
+    run: BuildRun, subjects: Subjects, pending: Mapping[str, Sequence[str]], *, is_restoring: bool = False
+) -> set[str]:
     tracker = run.track("encode", sum(map(len, pending.values())))
     failed = _encode_pictures(run, pending, subjects, tracker)
     for collection, (kind, space) in run.collections.items():
         if kind != "anchors":
-            wanted = [key for key in pending[collection] if key not in failed]  # a failed one stays as it was
+            # A failed one stays as it was, unless that is lost.
+            wanted = [key for key in pending[collection] if is_restoring or key not in failed]
             n_left = len(pending[collection]) - len(wanted)
             tracker.add(n_left, failed=n_left)
             _encode_texts(run, collection, kind, space, subjects.of(wanted), tracker)
@@ -141,7 +183,7 @@ def _store_anchors(
     group: Sequence[Subject],
     found: Mapping[tuple[str, str], str | Mapping[str, FloatArray]],
 ) -> set[str]:
-    """Store the vectors of a group's anchors in one space, and return the failed subjects, of which none is stored."""
+    """Store the vectors of a group's anchors in one space, and return the subjects that lack some."""
     errors: dict[str, str] = {}
     rows: list[tuple[str, str, FloatArray]] = []
     for subject in group:
@@ -158,7 +200,6 @@ def _store_anchors(
             elif made is not None:
                 rows.append((key, anchor.anchor_id, made[space]))
         rows += [(key, anchor_id, given[anchor_id]) for anchor_id in bare if anchor_id in given]
-    rows = [row for row in rows if row[0] not in errors]
     with run.ledger.transaction():
         run.ledger.encoded.put(collection, rows)
         run.ledger.record([_step(run, s, collection, "anchors", errors.get(subject_id(s))) for s in group])

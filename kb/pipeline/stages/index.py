@@ -15,7 +15,7 @@ from kb.pipeline.stages.run import BuildRun
 from kb.sources.article_source import is_page, owner_of
 from kb.store.generations import GROUP, publishing
 from kb.store.ledger import Entry, StepStatus
-from kb.store.rows import Subject, entry_of, items_of, subject_id
+from kb.store.rows import Subject, entry_of, items_of, subject_id, subject_of
 from kb.store.stage_outputs import (
     TEXTS,
     Addition,
@@ -110,6 +110,13 @@ class Subjects:
         if key not in self.spans:
             self.spans[key] = chunk_spans(summary, self.run.encoders.text_image)
         return chunks_at(self.spans[key], summary, key)
+
+
+class KnownSubjects(Subjects):
+    """The same as readers know them."""
+
+    def _made(self, ids: Sequence[str]) -> Iterator[Subject]:
+        yield from map(subject_of, self.run.ledger.entries_of(ids).values())
 
 
 def _shown(source: Source | None) -> Source | None:
