@@ -79,7 +79,7 @@ _LONGEST_INTEGER: Final = 19  # digits of the largest id that a database holds
 
 
 def parse_json(content: str | bytes, *, text: Callable[[str], str] = str) -> object:
-    r"""Return the values in JSON; half of a surrogate pair becomes U+FFFD, and an integer of 20 digits or more a float.
+    r"""Return the values in JSON; half of a surrogate pair becomes U+FFFD, NaN None, an integer over 19 digits a float.
 
     Args:
         content: the JSON, as UTF-8 if it is bytes.
@@ -143,9 +143,11 @@ def _number(digits: str) -> float:
     return number
 
 
-def _constant(name: str) -> float:
+def _constant(name: str) -> float | None:
     if name == "-Infinity":  # the log-probability of a token that is impossible
         return float("-inf")
+    if name == "NaN":  # of a log-probability: no number
+        return None
     raise ValueError(f"expected a number, got {name}")
 
 

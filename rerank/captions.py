@@ -85,7 +85,10 @@ class VisionCaptioner:
         """Return the caption of a photo."""
         jpeg = await asyncio.to_thread(jpeg_of, path, max_side=MAX_SIDE)
         message = ChatMessage(role="user", text=self._prompts.fill(self._prompt), images=(jpeg,))
-        reply = await self._chat.reply(ChatRequest(messages=(message,), max_tokens=self._max_tokens))
+        request = ChatRequest(
+            messages=(message,), max_tokens=self._max_tokens, usable=lambda reply: bool(reply.text.strip())
+        )
+        reply = await self._chat.reply(request)
         return PhotoText(text=_whole(reply.text, self._chat.name, reply.cost_usd), cost_usd=reply.cost_usd)
 
 

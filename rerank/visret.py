@@ -31,7 +31,7 @@ from data.errors import (
     UsageError,
 )
 from data.images import SUFFIXES
-from data.records import ChatMessage, ChatRequest, Job
+from data.records import ChatMessage, ChatReply, ChatRequest, Job
 from data.words import plural
 from rerank.photo_vectors import encode_photos
 from rerank.prompting import Prompts
@@ -219,11 +219,17 @@ class InstructionWriter:
             return Instruction(text=text, note=f"no text model is set, so the query itself is used: {_short(text)}")
         message = ChatMessage(role="user", text=self._filled(prompt, job, text))
         try:
-            reply = await self._chat.reply(ChatRequest(messages=(message,), max_tokens=MAX_TOKENS, temperature=0.0))
+            request = ChatRequest(
+                messages=(message,),
+                max_tokens=MAX_TOKENS,
+                temperature=0.0,
+                usable=lambda reply: bool(self._read(reply)),
+            )
+            reply = await self._chat.reply(request)
         except (Refused, CutOff, MalformedAnswer) as error:
             note = f"the text model wrote no instruction, so the query itself is used: {error}"
             return Instruction(text=text, note=note, problem=error)
-        found = tidied(reply.text) if self._is_tidy else reply.text.strip()
+        found = self._read(reply)
         if not found:
             empty = MalformedAnswer(f"{self._chat.name}: an empty instruction")
             note = f"the text model wrote no instruction, so the query itself is used: {empty}"
@@ -232,6 +238,9 @@ class InstructionWriter:
         is_long = prompt == "scene" and n_words > MAX_WORDS
         length = f" of {n_words} words, where {MAX_WORDS} are asked for" if is_long else ""
         return Instruction(text=found, note=f"instruction{length}: {found}", cost_usd=reply.cost_usd, is_long=is_long)
+
+    def _read(self, reply: ChatReply) -> str:
+        return tidied(reply.text) if self._is_tidy else reply.text.strip()
 
     def _prompt_of(self, job: Job, text: str) -> PromptName:
         if self._prompt != "auto":

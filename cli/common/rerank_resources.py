@@ -111,7 +111,7 @@ def open_generator(
         from kb.endpoints.diffusion import PipelineImages
         from kb.endpoints.images import DrawingCache
 
-        cache = DrawingCache(settings.home / DRAWINGS)
+        cache = DrawingCache(settings.home / DRAWINGS, fresh=is_fresh())
         local = PipelineImages(visret.model, cache=cache, seed=visret.seed, arguments=visret.pipeline)
         return PromptGenerator(local.draw), None
     images = stack.enter_context(connect_images(settings, budget=budget, offline=offline))

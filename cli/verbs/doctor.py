@@ -104,7 +104,7 @@ def _probes(settings: Settings) -> list[Probe]:
             key = key_of(endpoint, os.environ, kind=kind)
             if (settings.home / REPLIES).is_file():
                 with ReplyCache(settings.home / REPLIES) as cache:
-                    cache.store_form(endpoint.key, None)
+                    cache.forget(endpoint.key)
             found += probe(kind, endpoint, key)
         except MissingRequirement as error:
             found.append(

@@ -6,8 +6,10 @@ may swallow the first.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any, Final, Literal
 
 from data.codec import load_json, parse_json
@@ -20,7 +22,7 @@ from kb.endpoints.form import most_input_tokens
 End = Literal["complete", "cut off", "refused", "failed"]
 _COMPLETE: Final = frozenset({"", "stop", "eos", "eos_token", "end_turn"})
 _CUT_OFF: Final = re.compile(r"length|max_\w*tokens|token_limit")
-_REFUSED: Final = re.compile(r"content_filter|safety|refus|sensitive|recitation|prohibited|blocklist|guardrail")
+_REFUSED: Final = re.compile(r"content[_-]filter|safety|refus|sensitive|recitation|prohibited|blocklist|guardrail")
 THINKING_HINT: Final = (
     "Turn the reasoning off: extra_body = {chat_template_kwargs = {enable_thinking = false}} or reasoning_effort = "
     '"none" of the model. What the server then sends as reasoning is read as the answer.'
@@ -53,7 +55,8 @@ def reply_of(answer: object, request: ChatRequest, endpoint: Endpoint) -> ChatRe
         raise MalformedAnswer(f"{where}: expected a chat completion, got {shortened(answer)}")
     choice = choices[0]
     message, finish = choice.get("message"), choice.get("finish_reason")
-    end = "failed" if choice.get("error") else end_of(finish)
+    error = choice.get("error") or whole.get("error")
+    end = "failed" if error else end_of(finish)
     tokens_in, tokens_out, tokens_said, tokens_thought = _usage(whole)
     used: dict[str, Any] = {"input_tokens": tokens_in or 0, "output_tokens": tokens_out or 0}
     refusal = message.get("refusal") if isinstance(message, Mapping) else None
@@ -61,14 +64,14 @@ def reply_of(answer: object, request: ChatRequest, endpoint: Endpoint) -> ChatRe
         why = f" declined: {shortened(refusal)}" if refusal else f": the provider's filter blocked the reply ({finish})"
         raise Refused(f"{where}{why}", cost_usd=endpoint.cost_usd(tokens_in or 0, tokens_out or 0), **used)
     if end == "failed":
-        error = choice.get("error")
         told = error.get("message") if isinstance(error, Mapping) else error
         raise MalformedAnswer(f"{where}: the reply ended with {shortened(finish)!r}: {shortened(told or 'no reason')}")
     if not isinstance(message, Mapping):  # all tokens went into thoughts
         message, end = {}, "cut off"
-    thoughts, said = separated(_text(message.get("content"), where))
-    thoughts = "\n".join(part for part in (_field_of_reasoning(message), thoughts) if part)
-    text, logprobs = said or "", _logprobs(choice.get("logprobs"), where)
+    content, thinking = _text_and_thinking(message.get("content"), where)
+    thoughts, said = separated(content)
+    thoughts = "\n".join(part for part in (_field_of_reasoning(message), thinking, thoughts) if part)
+    text, logprobs = said or "", _logprobs(choice.get("logprobs"))
     if thoughts and not text and end == "complete" and not endpoint.thinks:
         text, thoughts = thoughts, ""  # the server takes the whole reply for reasoning
     if thoughts and logprobs:
@@ -104,7 +107,7 @@ def is_complete(reply: ChatReply, request: ChatRequest) -> bool:
 def _usage(answer: Mapping[str, Any]) -> tuple[int | None, int | None, int, int]:
     """Return the tokens of request and reply, None if unknown; the ones which the limit counts, and those of reasoning.
 
-    Some servers leave the reasoning out of `completion_tokens`, and only their total shows it.
+    Some servers leave the reasoning out of `completion_tokens`, and only their total shows it; zeros are unknown.
     """
     usage = answer.get("usage")
     if not isinstance(usage, Mapping):
@@ -113,9 +116,9 @@ def _usage(answer: Mapping[str, Any]) -> tuple[int | None, int | None, int, int]
     details = details if isinstance(details, Mapping) else {}
     names = ("prompt_tokens", "completion_tokens", "total_tokens")
     counts = (*(usage.get(name) for name in names), details.get("reasoning_tokens"))
-    asked, said, total, thought = (n if isinstance(n, int) and n >= 0 else None for n in counts)
+    asked, said, total, thought = (n if isinstance(n, int) and n > 0 else None for n in counts)
     out = said if total is None or asked is None else max(said or 0, total - asked)
-    return asked, out, said or 0, thought or 0
+    return asked, out or None, said or 0, thought or 0
 
 
 def _is_cut_in_hidden_thoughts(text: str, request: ChatRequest, n_out: int, n_thought: int) -> bool:
@@ -123,14 +126,19 @@ def _is_cut_in_hidden_thoughts(text: str, request: ChatRequest, n_out: int, n_th
     return n_thought > 0 and (not text or (request.max_tokens is not None and n_out >= request.max_tokens))
 
 
-def _text(content: object, where: str) -> str:
-    if content is None:
-        return ""
-    if isinstance(content, str):
-        return content
-    if isinstance(content, list):  # some servers answer in parts
-        return "".join(str(part.get("text") or "") for part in content if isinstance(part, Mapping))
-    raise MalformedAnswer(f"{where}: expected a text, got {shortened(content)}")
+def _text_and_thinking(content: object, where: str) -> tuple[str, str]:
+    """Return the text and the reasoning of a content, which some servers send in parts."""
+    if content is None or isinstance(content, str):
+        return content or "", ""
+    if not isinstance(content, list):
+        raise MalformedAnswer(f"{where}: expected a text, got {shortened(content)}")
+    text = thinking = ""
+    for part in content:
+        if isinstance(part, Mapping) and "thinking" in part:  # of Mistral: parts again
+            thinking += _text_and_thinking(part["thinking"], where)[0]
+        elif isinstance(part, Mapping):
+            text += str(part.get("text") or "")
+    return text, thinking
 
 
 def _field_of_reasoning(message: Mapping[str, Any]) -> str:
@@ -140,25 +148,45 @@ def _field_of_reasoning(message: Mapping[str, Any]) -> str:
     return ""
 
 
-def _logprobs(found: object, where: str) -> tuple[TokenLogprobs, ...] | None:
-    tokens = found.get("content") if isinstance(found, Mapping) else None
-    if not isinstance(tokens, list) or not tokens:
+def _logprobs(found: object) -> tuple[TokenLogprobs, ...] | None:
+    """Return the log-probabilities of a reply; None without any, or in a format that is not known.
+
+    Also read are the lists of OpenAI's older API, one for tokens, one for alternatives. An alternative without a number
+    is left out: it is impossible, where JSON knows no infinity.
+    """
+    if not isinstance(found, Mapping):
         return None
-    try:
-        return tuple(
+    tokens = found.get("content")
+    if not tokens and isinstance(found.get("tokens"), list):
+        names, lists = ("token", "logprob", "top_logprobs"), ("tokens", "token_logprobs", "top_logprobs")
+        tokens = [dict(zip(names, values, strict=True)) for values in zip_longest(*(found.get(n) or () for n in lists))]
+    if not isinstance(tokens, list) or not all(isinstance(item, Mapping) and "token" in item for item in tokens):
+        return None
+    return (
+        tuple(
             TokenLogprobs(
                 token=str(item["token"]),
-                logprob=float("-inf") if item["logprob"] is None else float(item["logprob"]),
+                logprob=number if (number := _finite(item.get("logprob"))) is not None else float("-inf"),
                 top=tuple(
-                    (str(one["token"]), float(one["logprob"]))
-                    for one in item.get("top_logprobs") or ()
-                    if one["logprob"] is not None  # an impossible token, where JSON knows no infinity
+                    (str(word), number) for word, of in _alternatives(item) if (number := _finite(of)) is not None
                 ),
             )
             for item in tokens
         )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise MalformedAnswer(f"{where}: log-probabilities in an unknown format: {shortened(tokens[0])}") from error
+        or None
+    )
+
+
+def _alternatives(item: Mapping[str, Any]) -> Iterator[tuple[object, object]]:
+    """Yield the alternatives of a token and their values: each an object with both, or the values by token."""
+    top = item.get("top_logprobs")
+    for one in top if isinstance(top, list) else [top]:
+        if isinstance(one, Mapping):
+            yield from [(one["token"], one.get("logprob"))] if "token" in one else one.items()
+
+
+def _finite(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
 
 
 def _citations(answer: Mapping[str, Any], message: Mapping[str, Any]) -> tuple[WebPassage, ...]:
@@ -257,7 +285,7 @@ def _without_tags(text: str) -> str:
 
 # streamed answers
 
-_STREAMED_TEXTS: Final = ("content", "reasoning_content", "reasoning", "refusal")
+_STREAMED_TEXTS: Final = ("reasoning_content", "reasoning", "refusal")
 
 
 def chat_of_events(content: str, where: str) -> dict[str, Any]:
@@ -291,8 +319,11 @@ def chat_of_events(content: str, where: str) -> dict[str, Any]:
             choice |= {field: value for field, value in part.items() if value is not None and field != "delta"}
             delta = part.get("delta") or part.get("message") or {}
             for field, value in delta.items() if isinstance(delta, Mapping) else ():
-                is_text = field in _STREAMED_TEXTS and isinstance(value, str)
-                message[field] = f"{message.get(field) or ''}{value}" if is_text else value
+                if field == "content" and value is not None:  # a text, or parts
+                    message.setdefault(field, []).extend(value if isinstance(value, list) else [{"text": value}])
+                elif value is not None:
+                    is_text = field in _STREAMED_TEXTS and isinstance(value, str)
+                    message[field] = f"{message.get(field) or ''}{value}" if is_text else value
             logprobs = part.get("logprobs")
             found = logprobs.get("content") if isinstance(logprobs, Mapping) else None
             tokens += found if isinstance(found, list) else []

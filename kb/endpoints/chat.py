@@ -81,7 +81,7 @@ class Connection(Closing):
         self._taken: set[str] = set()
         """Optional parts, as sent, that the server has taken: a request with these is refused for its contents."""
         self._refused_in_all_forms: set[tuple[Form, str, bool]] = set()
-        self._room = 0
+        self._room = cache.room(endpoint.key) if cache is not None else 0
         """Tokens that later requests begin with, beside those of a first try; below 0 if the server refuses so many."""
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         """One for each request in flight, by its key."""
@@ -147,7 +147,7 @@ class Connection(Closing):
             if cached is not None:
                 return cached
             try:
-                reply = await self._whole(request)
+                reply = await self._whole(key, request)
             except Refused as error:
                 await self._stored(key, error)
                 raise
@@ -160,13 +160,16 @@ class Connection(Closing):
         if self._cache is not None:
             await asyncio.shield(asyncio.to_thread(self._cache.store, key, found))
 
-    async def _whole(self, request: ChatRequest) -> ChatReply:
-        """Ask with more tokens while the reply is cut off, and with fewer where the server refuses so many."""
+    async def _whole(self, key: str, request: ChatRequest) -> ChatReply:
+        """Ask with more tokens while the reply is cut off, and with fewer where the server refuses so many.
+
+        Tokens with which it was cut off in an earlier run are not paid for again.
+        """
         least, start = request.max_tokens or 1, max(request.max_tokens or 0, self.endpoint.max_tokens or 0)
         first = max(least, start + self._room)
         more = [start + room for room in ROOMS if room >= min(start, ROOMS[-1]) and start + room > first]
-        limits: list[int | None] = [first, *more] if start else [None]
-        cut_at, refused = 0, None
+        cut_at, refused = self._cache.cut_off_at(key) if self._cache is not None else 0, None
+        limits: list[int | None] = [each for each in (first, *more) if each > cut_at] if start else [None]
         paid: ChatReply | None = None  # with the tokens and cost of all tries
         while limits:
             limit = limits.pop(0)
@@ -187,18 +190,25 @@ class Connection(Closing):
             if is_complete(paid, request):
                 if limit is not None and limit != first:
                     self._room = (max if limit > first else min)(self._room, limit - start)
+                    if self._cache is not None and self._room > 0:
+                        await asyncio.to_thread(self._cache.store_room, self.endpoint.key, self._room)
                 return paid
             self.budget.meter.cut_off += 1
             cut_at = limit or 0
+            if self._cache is not None and limit:
+                await asyncio.shield(asyncio.to_thread(self._cache.store_cut_off, key, limit))
             if limits:
                 what = "reasons before it answers" if paid.reasons else "needs more"
                 self._client.tell(
                     "cut off",
                     f"{what}: {limit} tokens were too few, so its replies get more (kb doctor suggests settings)",
                 )
-        paid = paid or ChatReply(text="", model=self.name, cost_usd=0.0)
         at = f"at {cut_at:,} tokens" if cut_at else "by the server"
-        where = "in its reasoning" if paid.reasons and not paid.text else "in its answer"
+        if paid is None:
+            where = "in an earlier run"
+        else:
+            where = "in its reasoning" if paid.reasons and not paid.text else "in its answer"
+        paid = paid or ChatReply(text="", model=self.name, cost_usd=0.0)
         raise CutOff(
             f"{self.name}: the reply was cut off {at}, {where}{', and the server allows no more' if refused else ''}",
             hint="Set max_tokens, reasoning_effort or extra_body of the model; kb doctor suggests values.",
@@ -227,15 +237,11 @@ class Connection(Closing):
             parts = _optional_parts(body_of(self.endpoint, request, form))
             is_first_fault = isinstance(failure, ServerFault) and n_faults == 1
             if getattr(failure, "may_adapt", False) and not is_first_fault and parts not in self._taken:
-                try:
-                    reply = await self._adapted(request, form, failure, is_least=is_least)
-                except (SourceError, KeyRejected) as other:  # such as of a server that is busy by now
-                    failure = other
-                else:
-                    if reply is not None:
-                        return reply
-                    if self._form != form:
-                        continue  # another request has found one
+                reply = await self._adapted(request, form, failure, is_least=is_least)
+                if reply is not None:
+                    return reply
+                if self._form != form:
+                    continue  # another request has found one
             await self._client.after(failure, tries)
 
     async def _sent(self, request: ChatRequest, form: Form) -> ChatReply:
@@ -260,7 +266,7 @@ class Connection(Closing):
     async def _adapted(
         self, request: ChatRequest, form: Form, error: FieldmarkError, *, is_least: bool
     ) -> ChatReply | None:
-        """Return the reply in the form that the server takes, which is remembered; None if it takes none."""
+        """Return the reply in the form that the server takes, None without one; a sure form is remembered."""
         mark = form, "".join(letter for letter in str(error) if not letter.isdigit()), is_least
         async with self._ladder:  # one request looks for the form, the others use it
             if self._form != form or mark in self._refused_in_all_forms:
@@ -270,12 +276,16 @@ class Connection(Closing):
             ladder = [rung for rung in rungs(form, request, self.endpoint) if is_least or rung[0] != "tokens"]
 
             async def attempt(tried: Form) -> ChatReply | None:
-                try:
-                    reply = await self._sent(request, tried)
-                except (BadRequest, ServerFault, KeyRejected) as again:
-                    if not getattr(again, "may_adapt", False):
-                        raise
-                    return None
+                tries = Tries()
+                while True:
+                    await self._client.turn()
+                    try:
+                        reply = await self._sent(request, tried)
+                        break
+                    except (SourceError, KeyRejected) as again:
+                        if getattr(again, "may_adapt", False):
+                            return None
+                        await self._client.after(again, tries)  # such as of a busy server
                 # A server that does not know the other name of the limit may take it for nothing.
                 is_unlimited = request.max_tokens is not None and reply.output_tokens > request.max_tokens
                 return None if tried.tokens != form.tokens and is_unlimited and not reply.reasons else reply
@@ -285,10 +295,12 @@ class Connection(Closing):
             if found is None:
                 self._refused_in_all_forms.add(mark)
                 return None
-            self._form, reply, is_sure = found
-            _log.info("%s takes requests in another form: %s", self.name, self._form)
-            if self._cache is not None and is_sure and self._form != form:
-                await asyncio.to_thread(self._cache.store_form, self.endpoint.key, self._form)
+            reached, reply, is_sure = found
+            if is_sure and reached != form:  # else the next request looks for it
+                self._form = reached
+                _log.info("%s takes requests in another form: %s", self.name, reached)
+                if self._cache is not None:
+                    await asyncio.to_thread(self._cache.store_form, self.endpoint.key, reached)
             return reply
 
 

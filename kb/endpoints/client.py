@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 MAX_ANSWER_BYTES: Final = 64 * 2**20
 _TOLD_FROM_S: Final = 5.0  # shorter waits are not worth a line
-_LOG: Final = logging.getLogger(__name__)
 SHORTEST_SECRET: Final = 12  # characters of a key
 # By name, since the SDK hides its HTTP library: with these, nothing was sent.
 _NOT_SENT: Final = ("ConnectError", "ConnectTimeout", "PoolTimeout", "UnsupportedProtocol", "ProxyError")
@@ -51,7 +50,7 @@ class RetryPolicy:
     A malformed answer (HTML for JSON, an empty reply) is tried `tries_if_malformed` times: a proxy may have sent it. An
     address that has only refused connections so far is tried `tries_if_refused` times: most likely the server was not
     started. A busy server that states no time gets `busy_s`, and one that states it, or loads its model, as long as it
-    asks. All waits of a request together end with `max_wait` of the endpoint.
+    asks. All waits of a request in one form end with `max_wait` of the endpoint.
     """
 
     tries: int = 6
@@ -189,14 +188,14 @@ class Client(Closing):
             raise error from None
         self.n_retries += 1
         tries.waited_s += wait_s
-        _LOG.info("%s: %s; try %d in %.1f s", self.endpoint.name, type(error).__name__, tries.n_failed + 1, wait_s)
+        _log.info("%s: %s; try %d in %.1f s", self.endpoint.name, type(error).__name__, tries.n_failed + 1, wait_s)
         await asyncio.sleep(max(0.0, wait_s - max(0.0, self._not_before - time.monotonic())))
 
     def tell(self, what: str, text: str) -> None:
         """Log something unusual about the endpoint, once."""
         if what not in self._told:
             self._told.add(what)
-            _LOG.warning("%s %s", self.endpoint.name, text)
+            _log.warning("%s %s", self.endpoint.name, text)
 
     def _wait_s(self, error: FieldmarkError, tries: Tries) -> float | None:
         """Return the seconds before the next try, or None to give up."""

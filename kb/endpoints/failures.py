@@ -39,23 +39,32 @@ _REFUSAL: Final = _words(r"\b(?:content_filter\w*|content_policy_violation|moder
 _KEY: Final = _words(
     r"api[ _-]?key[ _]?(?:is )?(?:not valid|invalid|incorrect|missing)|(?:invalid|incorrect) api[ _-]?key"
 )
-_NO_CREDIT: Final = _words(r"insufficient[ _](?:quota|balance|credits?|funds)|out of credits|billing hard limit")
+_NO_CREDIT: Final = _words(
+    r"insufficient[ _](?:quota|balance|credits?|funds)|out of credits|billing hard limit|credit balance is too low"
+)
+# Of status 403 alone: elsewhere these words are of waits and lengths.
+_FLAGGED: Final = _words(r"moderation|flagged|content[ _](?:policy|filter)")
+_LIMITED: Final = _words(r"\b(?:limit|quota|credits?)\b")
 _TOO_FEW: Final = _words(
     r"(?:try again with|please (?:use|set)) (?:a )?(?:higher|larger)\b.{0,20}tokens|(?:increase|raise) (?:the )?max_"
     r"|model output limit was reached"
 )
+_PAY: Final = "The account has no credit left; replies so far are cached."
 _CONTEXT: Final = _words(
     r"context[ _-]?(?:length|size|window)|exceed_context|maximum.{0,20}tokens|prompt is too long"
     r"|too many (?:input )?tokens"
 )
 _ONE_IMAGE: Final = _words(
-    r"at most (?:1|one) image|only (?:1|one|a single) image|multiple images (?:are )?not supported"
+    r"at most (?:1|one) image|only (?:supports )?(?:1|one|a single) image|multiple images (?:are )?not supported"
 )
 _NO_IMAGES: Final = _words(
     r"image input is not supported|(?:does not|doesn't|cannot) (?:support|accept|handle) (?:image|vision|multimodal)"
-    r"|no mmproj|not a (?:multimodal|vision)|image_url.{0,40}(?:not supported|unsupported|unknown variant)"
+    r"|no mmproj|not a (?:multimodal|vision)|image_url.{0,40}(?:not supported|unsupported)|unknown variant .image_url"
+    r"|no endpoints found that support image"
 )
-_NO_MODEL: Final = _words(r"(?:invalid|unknown|no such) model|model.{0,80}(?:not found|does not exist|not exist)")
+_NO_MODEL: Final = _words(
+    r"(?:invalid|unknown|no such) model(?! param)|model(?:(?!param).){0,80}(?:not found|does not exist|not exist)"
+)
 # Errors that no other form and no other try mends, and their remedies.
 _PERMANENT: Final = (
     (_CONTEXT, "Give the server a larger context, or use a model that has one."),
@@ -65,7 +74,7 @@ _PERMANENT: Final = (
     (_NO_MODEL, "Check model."),
 )  # fmt: skip
 _LOADING: Final = _words(
-    r"loading model|model is (?:currently )?loading|loading the model|model.{0,20}not (?:yet )?ready"
+    r"loading model|model\b.{0,100} is (?:currently )?loading|loading the model|model.{0,20}not (?:yet )?ready"
 )
 _ENDPOINT: Final = _words(r"unexpected endpoint|page not found|no such endpoint|unknown (?:path|url|route)")
 _WAIT: Final = _words(r"(?:try again|retry)(?: after| in)?:? (\d[\d.hms]*(?: ?(?:ms|mi|s|h)[a-z]*)?)")
@@ -95,14 +104,19 @@ def error_of(endpoint: Endpoint, key: str, status: int, headers: Mapping[str, st
     told = f"{codes} {' '.join(texts)}"
     if _REFUSAL.search(codes):
         return Refused(text)
+    if status == 403 and _FLAGGED.search(told):
+        return Refused(text)
+    if status == 403 and _LIMITED.search(told):
+        return SourceError(text, hint=_PAY)
     if status in (401, 403) or (status in (200, 400) and _KEY.search(told)):
-        # Providers quote the key here, in part or whole, so their message is left out.
+        # Providers quote the key here, in part or whole, so their message is left out, except for 403.
         given = f"API key in {endpoint.api_key_env} rejected" if endpoint.api_key_env else "API key required"
         hint = "Check the key." if endpoint.api_key_env else "Set api_key_env to the environment variable with the key."
-        return KeyRejected(f"{where}: {status}: {given}", hint=hint, may_adapt=status == 403)
+        said = f" ({message})" if status == 403 and message else ""
+        return KeyRejected(f"{where}: {status}: {given}{said}", hint=hint, may_adapt=status == 403)
     wait_s = _wait_s(status, headers, values, told)
     if status == 402 or (wait_s is None and _NO_CREDIT.search(told)):
-        return SourceError(text, hint="The account has no credit left; replies so far are cached.")
+        return SourceError(text, hint=_PAY)
     if status == 429 or codes.split()[:1] == ["429"] or (status == 200 and "rate_limit_exceeded" in codes):
         return RateLimited(text, retry_after_s=wait_s)
     if _TOO_FEW.search(told):

@@ -22,7 +22,9 @@ from kb.endpoints.failures import shortened
 from kb.endpoints.images import DrawingCache, ImageConnection
 
 Kind = Literal["text", "vision", "search", "image"]
-Ability = Literal["answers", "answers at once", "JSON schema", "logprobs", "vision", "citations", "size", "price"]
+Ability = Literal[
+    "answers", "answers at once", "JSON schema", "logprobs", "vision", "several pictures", "citations", "size", "price"
+]  # fmt: skip
 Seen = tuple[bool, str] | tuple[bool, str, str]
 """Whether a model has an ability, what it replied, and advice."""
 
@@ -33,6 +35,7 @@ WITHOUT: dict[Ability, str] = {
     "JSON schema": "the schema is described in words; replies that do not follow it are requested again",
     "logprobs": "yes/no answers are weighed by the confidence that the model states, or by sampling",
     "vision": "photos cannot be read or judged",
+    "several pictures": "methods that show several photos in one request are not available",
     "citations": "its answers cannot be checked; they are used with a warning",
     "size": "drawings are used in the size that the server sends; it may cost more or less",
     "price": "--max-cost is not available; cost is not reported",
@@ -148,8 +151,8 @@ def _json_schema(chat: Connection) -> Seen:
 
 def _logprobs(chat: Connection) -> Seen:
     reply = _reply(
-        chat, "Is the sky blue on a clear day? Answer Yes or No.", top_logprobs=20, max_tokens=5,
-        first_words=("yes", "no"),
+        chat, "Is this picture red? Answer with the single word Yes or No and write nothing else.",
+        images=(_picture("red"),), top_logprobs=20, max_tokens=5, first_words=("yes", "no"),
     )  # fmt: skip
     if not reply.logprobs:
         return False, "refused by the server" if chat.form.logprobs == 0 else "none returned"
@@ -163,13 +166,22 @@ def _logprobs(chat: Connection) -> Seen:
 
 
 def _vision(chat: Connection) -> Seen:
-    from PIL import Image
-
-    red = BytesIO()
-    Image.new("RGB", (96, 96), (214, 24, 30)).save(red, "PNG")
-    reply = _reply(chat, "What colour is this picture? Answer with one word.", images=(red.getvalue(),))
+    reply = _reply(chat, "What colour is this picture? Answer with one word.", images=(_picture("red"),))
     is_red = any(word in reply.text.lower() for word in ("red", "crimson", "scarlet"))
     return is_red, f"called a red picture {_quoted(reply)}"
+
+
+def _several_pictures(chat: Connection) -> Seen:
+    reply = _reply(chat, "Which colours are these two pictures?", images=(_picture("red"), _picture("blue")))
+    return True, f"called a red and a blue picture {_quoted(reply)}"
+
+
+def _picture(colour: str) -> bytes:
+    from PIL import Image
+
+    out = BytesIO()
+    Image.new("RGB", (96, 96), colour).save(out, "PNG")
+    return out.getvalue()
 
 
 def _citations(chat: Connection) -> Seen:
@@ -187,11 +199,11 @@ def _price(chat: Connection) -> Seen:
 
 _TESTS: Final[dict[Ability, Callable[[Connection], Seen]]] = {
     "answers": _answers, "answers at once": _answers_at_once, "JSON schema": _json_schema, "logprobs": _logprobs,
-    "vision": _vision, "citations": _citations, "price": _price,
+    "vision": _vision, "several pictures": _several_pictures, "citations": _citations, "price": _price,
 }  # fmt: skip
 _ABILITIES: Final[dict[Kind, tuple[Ability, ...]]] = {
     "text": ("answers", "answers at once", "JSON schema", "price"),
-    "vision": ("answers", "answers at once", "vision", "logprobs", "JSON schema", "price"),
+    "vision": ("answers", "answers at once", "vision", "several pictures", "logprobs", "JSON schema", "price"),
     "search": ("answers", "answers at once", "citations", "price"),
 }
 

@@ -43,7 +43,10 @@ def _digest_of(image: bytes) -> str:
 
 
 class ReplyCache(CacheFile):
-    """Replies and refusals by `request_key`; also facts learnt of servers, which `fresh` does not ignore."""
+    """Replies and refusals by `request_key`, and facts learnt of requests and servers by keys with blanks.
+
+    With `fresh`, the facts of servers are still read. The length is the number of replies and refusals.
+    """
 
     def __init__(self, path: Path, *, fresh: bool = False) -> None:
         super().__init__(path, lost="its replies are asked for again", fresh=fresh)
@@ -62,6 +65,26 @@ class ReplyCache(CacheFile):
         """Store the reply to a request, or its refusal: the model would decline again, and charge again."""
         self.put(key, f"{_REFUSED}{found}" if isinstance(found, Refused) else dumps(found))
 
+    def __len__(self) -> int:
+        counted = "SELECT count(*) FROM entries WHERE key NOT LIKE '% %'"
+        return int(self._reader.run(lambda db: db.execute(counted).fetchone())[0])
+
+    def cut_off_at(self, key: str) -> int:
+        """Return the most tokens with which the reply to a request was cut off; 0 if it was not."""
+        return _number(self.get(f"cut off {key}"))
+
+    def store_cut_off(self, key: str, tokens: int) -> None:
+        """Store with how many tokens the reply to a request was cut off."""
+        self.put(f"cut off {key}", str(tokens))
+
+    def room(self, model: str) -> int:
+        """Return the tokens that a model was seen to need beside those of a first try."""
+        return _number(self.get(f"room {model}", earlier=True))
+
+    def store_room(self, model: str, tokens: int) -> None:
+        """Store the tokens that a model needs beside those of a first try."""
+        self.put(f"room {model}", str(tokens))
+
     def form(self, model: str) -> Form | None:
         """Return the form of requests that a model's server takes, if it is known."""
         text = self.get(f"form {model}", earlier=True)
@@ -70,9 +93,15 @@ class ReplyCache(CacheFile):
         except StoreError:
             return None  # of another version
 
-    def store_form(self, model: str, form: Form | None) -> None:
-        """Store the form of requests that a model's server takes; None forgets it."""
-        if form is None:
-            self.remove(f"form {model}")
-        else:
-            self.put(f"form {model}", dumps(form))
+    def store_form(self, model: str, form: Form) -> None:
+        """Store the form of requests that a model's server takes."""
+        self.put(f"form {model}", dumps(form))
+
+    def forget(self, model: str) -> None:
+        """Remove what was learnt of the requests that a model's server takes."""
+        for fact in ("form", "room"):
+            self.remove(f"{fact} {model}")
+
+
+def _number(text: str | None) -> int:
+    return int(text) if text is not None and text.isdecimal() else 0

@@ -20,7 +20,7 @@ from data.contracts import ChatModel, KnowledgeStore
 from data.errors import BadImage, MissingRequirement, SourceError, UsageError
 from data.event_loop import background_loop
 from data.prompts import Prompts, quoted
-from data.records import Answer, Box, Candidate, ChatMessage, ChatRequest, Identification, Reading, Summary
+from data.records import Answer, Box, Candidate, ChatMessage, ChatReply, ChatRequest, Identification, Reading, Summary
 from recognize.reader.replies import NONE, Sample, read_sample
 from recognize.settings import MAX_READER_CANDIDATES, ReaderContext
 
@@ -173,15 +173,19 @@ class Reader:
         shown = [candidates[i] for i in order]
         try:
             request = self._request(picture, [lines[i] for i in order])
-            request = replace(request, usable=lambda reply: read_sample(reply, shown).rule != "unread")
+            request = replace(request, usable=lambda reply: self._read(reply, shown).rule != "unread")
             reply = await self._chat.reply(request)
         except SourceError as error:
             return Sample(choice=None, rule="failed", reason=str(error))
-        sample = read_sample(reply, shown)
-        if self._forced and sample.choice is None:
-            sample = replace(sample, rule="unread", reason=sample.reason if sample.rule == "unread" else _DECLINED)
+        sample = self._read(reply, shown)
         choice = None if sample.choice is None else order[sample.choice]
         return Sample(choice=choice, rule=sample.rule, reason=sample.reason, margin=sample.margin)
+
+    def _read(self, reply: ChatReply, shown: Sequence[Candidate]) -> Sample:
+        sample = read_sample(reply, shown)
+        if self._forced and sample.choice is None:
+            return replace(sample, rule="unread", reason=sample.reason if sample.rule == "unread" else _DECLINED)
+        return sample
 
     def _request(self, picture: bytes, lines: Sequence[str]) -> ChatRequest:
         labels = ascii_uppercase[: len(lines)]

@@ -17,7 +17,7 @@ from typing import Final, Literal
 from PIL import Image
 
 from data.contracts import ChatModel, SeenImage
-from data.errors import CutOff, Refused
+from data.errors import CutOff, NotCached, Refused
 from data.images.views import jpeg_of
 from data.records import ChatMessage, ChatReply, ChatRequest, Judgement, Question, QuestionAnswer
 from rerank.judges import answers
@@ -81,7 +81,10 @@ class VisionJudge:
         """Return the abilities of the endpoint, from a probe that runs once."""
         async with self._probing:
             if self._abilities is None:
-                self._abilities = await probe(self._chat)
+                try:
+                    self._abilities = await probe(self._chat)
+                except NotCached:  # as for a server that gives no log-probabilities
+                    self._abilities = Abilities(gives_logprobs=False, tells_colours=True)
                 if not self._abilities.tells_colours:
                     _LOG.warning("%s cannot tell a red image from a blue one; it may not see images", self._chat.name)
         return self._abilities
@@ -238,11 +241,17 @@ class Abilities:
 
 
 async def probe(chat: ChatModel) -> Abilities:
-    """Return the abilities of an endpoint; two cheap calls."""
+    """Return the abilities of an endpoint; two cheap calls.
+
+    Replies without log-probabilities are not cached: the server may take another form of requests by the next run.
+    """
     question = "Is this picture red? Answer with the single word Yes or No and write nothing else."
     messages = [(ChatMessage(role="user", text=question, images=(plain_image(each),)),) for each in ("red", "blue")]
-    how = {"max_tokens": ANSWER_TOKENS, "top_logprobs": TOP_LOGPROBS, "first_words": FIRST_WORDS}
-    replies = await all_of([chat.reply(ChatRequest(messages=each, **how)) for each in messages])  # type: ignore[arg-type]
+    asked = ChatRequest(
+        messages=(), max_tokens=ANSWER_TOKENS, top_logprobs=TOP_LOGPROBS, first_words=FIRST_WORDS,
+        usable=lambda reply: _answered(reply)[1],
+    )  # fmt: skip
+    replies = await all_of([chat.reply(replace(asked, messages=each)) for each in messages])
     found = [_answered(reply) for reply in replies]
     return Abilities(
         gives_logprobs=all(is_scored for _, is_scored in found),

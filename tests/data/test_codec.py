@@ -95,7 +95,7 @@ def test_singulars_and_near_words() -> None:
 
 
 def test_what_cannot_be_written_is_replaced_or_a_value_error() -> None:
-    assert parse_json(b'{"a": [true, null, 1.5, "x", {}]}') == {"a": [True, None, 1.5, "x", {}]}
+    assert parse_json(b'{"a": [true, null, NaN, 1.5, "x", {}]}') == {"a": [True, None, None, 1.5, "x", {}]}
     found = parse_json(r'{"a\ud83d": ["\ude00", "\ud83d\ude00"]}')
     assert found == {"a\ufffd": ["\ufffd", "😀"]}
     json.dumps(found, ensure_ascii=False).encode()
@@ -104,7 +104,7 @@ def test_what_cannot_be_written_is_replaced_or_a_value_error() -> None:
             parse_json(deep)
     deepest = "[" * MAX_DEPTH + "]" * MAX_DEPTH
     assert json.dumps(parse_json(deepest)) == deepest
-    for number in ("1e400", "-1e400", "1" + "0" * 400, "Infinity", "NaN"):
+    for number in ("1e400", "-1e400", "1" + "0" * 400, "Infinity"):
         with pytest.raises(ValueError, match="expected a number"):
             parse_json(f'{{"logprob": {number}}}')
     numbers = [9223372036854775807, float("-inf"), 123456789012345678901.0]

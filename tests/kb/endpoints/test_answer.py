@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from data.errors import MalformedAnswer, Refused, ReplyLost
-from data.records import ChatMessage, ChatReply, ChatRequest
+from data.records import ChatMessage, ChatReply, ChatRequest, TokenLogprobs
 from kb.endpoints.answer import chat_of_events, end_of, reply_of
 from kb.endpoints.endpoint import Endpoint
 
@@ -25,7 +25,7 @@ def test_only_known_words_end_a_reply_well() -> None:
     for end, words in {
         "complete": (None, "", "stop", "STOP", "eos", "eos_token", "end_turn"),
         "cut off": ("length", "max_tokens", "MAX_TOKENS", "model_length", "max_output_tokens"),
-        "refused": ("content_filter", "content_filter: RECITATION", "SAFETY", "refusal", "sensitive", "RECITATION"),
+        "refused": ("content_filter", "content_filter: RECITATION", "SAFETY", "refusal", "sensitive", "content-filter"),
         "failed": ("error", "abort", "insufficient_system_resource", "tool_calls", "somehow"),
     }.items():
         for word in words:
@@ -41,6 +41,9 @@ def test_the_end_decides_what_a_reply_is() -> None:
         reply("abort", content="An emb")
     with pytest.raises(MalformedAnswer, match="the reply ended with 'stop': Upstream provider disconnected"):
         reply("stop", content="An emb", choice={"error": {"code": 502, "message": "Upstream provider disconnected"}})
+    half = {"choices": [{"message": {"content": "Half an"}, "finish_reason": None}], "error": {"message": "overloaded"}}
+    with pytest.raises(MalformedAnswer, match="overloaded"):
+        reply_of(half, REQUEST, Endpoint(model="m"))
     no_message = reply_of({"choices": [{"finish_reason": "length"}]}, REQUEST, Endpoint(model="m"))
     assert (no_message.text, no_message.finish) == ("", "length")
 
@@ -56,18 +59,25 @@ def test_tokens_that_only_the_total_shows_are_paid_for() -> None:
         found = reply(content="Yes", usage=usage)
         assert (found.input_tokens, found.output_tokens, found.finish) == (7, out, "stop"), usage
         assert found.cost_usd == pytest.approx((7 + out) * 1e-6), usage
+    zeros = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
+    assert reply(content="Yes", usage=zeros).cost_usd == reply(content="Yes", usage=None).cost_usd != 0
     hidden = {"prompt_tokens": 7, "completion_tokens": 2, "completion_tokens_details": {"reasoning_tokens": 3_000}}
     assert reply(content="Yes", usage=hidden).finish == "stop", "the limit of 50 does not count them"
     assert reply(content="Yes", usage=hidden | {"completion_tokens": 50}).finish == "length"
 
 
-def test_an_alternative_without_a_log_probability_is_left_out() -> None:
+def test_log_probabilities_are_read_in_all_known_forms_without_the_impossible_ones() -> None:
     top = [{"token": "Yes", "logprob": -0.1}, {"token": "No", "logprob": -2.4}, {"token": "w", "logprob": None}]
-    found = reply(content="Yes", choice={"logprobs": {"content": [{**top[0], "top_logprobs": top}]}})
-    assert found.logprobs is not None
-    assert found.logprobs[0].top == (("Yes", -0.1), ("No", -2.4))
-    with pytest.raises(MalformedAnswer, match="unknown format"):
-        reply(content="Yes", choice={"logprobs": {"content": [{"tok": "Yes"}]}})
+    by_token = {"Yes": -0.1, "No": -2.4, "w": None}
+    for given in (
+        {"content": [{**top[0], "top_logprobs": [*top, {"token": "x"}]}]},
+        {"content": [{**top[0], "top_logprobs": by_token}]},
+        {"tokens": ["Yes"], "token_logprobs": [-0.1], "top_logprobs": [by_token]},
+    ):
+        found = reply(content="Yes", choice={"logprobs": given}).logprobs
+        assert found == (TokenLogprobs(token="Yes", logprob=-0.1, top=(("Yes", -0.1), ("No", -2.4))),), given
+    unknown = reply(content="Yes", choice={"logprobs": {"content": [{"tok": "Yes"}]}})
+    assert (unknown.text, unknown.logprobs) == ("Yes", None)
 
 
 def cited(annotations: object) -> list[tuple[str, str | None]]:
@@ -86,6 +96,7 @@ def test_reasoning_is_kept_apart() -> None:
         {"content": "B", "reasoning_content": "A? No."},
         {"content": "B", "reasoning": "A? No."},
         {"content": "<think>A? No.</think> B"},
+        {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "A? No."}]}, {"text": "B"}]},
     ):
         found = reply(**message)
         assert (found.text, found.reasoning) == ("B", "A? No."), message
@@ -111,8 +122,8 @@ def test_a_streamed_answer_is_the_one_that_is_not_streamed() -> None:
         {"model": "m", "choices": [{"index": 0, "delta": {"role": "assistant", "reasoning_content": "Hm"}}]},
         {"model": "m", "choices": [{"index": 0, "delta": {"reasoning_content": "."}, "finish_reason": None}]},
         {"choices": [{"index": 0, "delta": {"content": "Ye"}, "logprobs": {"content": [token]}}]},
-        {"choices": [{"index": 1, "delta": {"content": "other"}}, {"index": 0, "delta": {"content": "s"}}]},
-        {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}], "citations": [URL]},
+        {"choices": [{"index": 1, "delta": {"content": "other"}}, {"index": 0, "delta": {"content": [{"text": "s"}]}}]},
+        {"choices": [{"index": 0, "delta": {"content": None}, "finish_reason": "stop"}], "citations": [URL]},
         {"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}},
     ]
     for end in ("data: [DONE]\n\n", ""):

@@ -1,5 +1,6 @@
 """Replies that are cut off: asked for again with more tokens up to a bound, never passed on, and paid for once."""
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -76,6 +77,11 @@ def test_after_one_reply_with_reasoning_the_others_get_enough_at_once(tmp_path: 
         assert wait_for(chat.reply(other)).text == "Yes"
         assert say_hello(chat) == "Yes"
         assert tokens_of(server) == [20, 2_068, 8_212, 9_692], "the last from the cache, though it was for 20 tokens"
+        with Connection(chat.endpoint, cache=ReplyCache(tmp_path / "replies")) as next_run:
+            wait_for(next_run.reply(replace(HELLO, seed=1)))
+        assert tokens_of(server)[4:] == [8_212]
+        cache.forget(chat.endpoint.key)
+        assert cache.room(chat.endpoint.key) == 0
 
 
 def test_learnt_tokens_are_given_up_where_the_context_is_too_small_for_them() -> None:
@@ -116,3 +122,7 @@ def test_a_reply_that_was_cut_off_tells_its_tokens_and_cost(tmp_path: Path) -> N
                 say_hello(chat)
             assert (caught.value.output_tokens, caught.value.cost_usd) == (20 + 2_068 + 8_212 + 32_788, 43_088.0)
             assert chat.budget.meter.spent_usd == 43_088
+        with Connection(endpoint, cache=ReplyCache(tmp_path / "replies")) as chat:
+            with pytest.raises(CutOff, match="cut off at 32,788 tokens, in an earlier run"):
+                say_hello(chat)
+            assert (server.n_calls, chat.budget.meter.spent_usd) == (4, 0)

@@ -4,7 +4,16 @@ import json
 import time
 from typing import Any
 
-from data.errors import BadRequest, FieldmarkError, KeyRejected, RateLimited, SourceError, StillLoading, TooFewTokens
+from data.errors import (
+    BadRequest,
+    FieldmarkError,
+    KeyRejected,
+    RateLimited,
+    Refused,
+    SourceError,
+    StillLoading,
+    TooFewTokens,
+)
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.failures import error_of
 
@@ -64,6 +73,8 @@ def test_what_no_other_request_mends_is_told_apart() -> None:
         (501, "no", BadRequest, True, ""),
         (500, "no", SourceError, True, ""),
         (403, "no", KeyRejected, True, "Check the key."),
+        (403, "m requires moderation. Your input was flagged.", Refused, False, ""),
+        (403, "Key limit exceeded (monthly limit)", SourceError, False, "no credit"),
         (401, "no", KeyRejected, False, "Check the key."),
         (400, key, KeyRejected, False, "Check the key."),
         (400, "the request exceeds the available context size", BadRequest, False, "larger context"),
@@ -71,11 +82,17 @@ def test_what_no_other_request_mends_is_told_apart() -> None:
         (400, "Please try again with higher max_tokens.", TooFewTokens, False, ""),
         (400, "max_tokens is higher than the model's limit of 8192 output tokens", BadRequest, True, ""),
         (400, "At most 1 image(s) may be provided in one prompt.", BadRequest, False, "--method decompose"),
+        (500, "vision model only supports a single image per message", BadRequest, False, "--method decompose"),
         (500, "image input is not supported", BadRequest, False, "--mmproj"),
+        (400, "messages[0]: unknown variant `image_url`, expected `text`", BadRequest, False, "--mmproj"),
+        (404, "No endpoints found that support image input", BadRequest, False, "--mmproj"),
         (404, "The model `x` does not exist", BadRequest, False, "Check model."),
+        (400, "Unknown model parameter 'seed'", BadRequest, True, ""),
+        (400, "Your credit balance is too low", SourceError, False, "no credit"),
         (402, "Insufficient balance", SourceError, False, "no credit"),
         (429, {"error": {"code": "insufficient_quota"}}, SourceError, False, "no credit"),
         (503, {"error": {"message": "Loading model"}}, StillLoading, False, ""),
+        (503, {"error": "Model a/b-7b is currently loading", "estimated_time": 20.0}, StillLoading, False, ""),
         (404, "page not found", SourceError, False, "Check base_url and model."),
         (302, "", SourceError, False, "final address"),
     )
@@ -84,4 +101,5 @@ def test_what_no_other_request_mends_is_told_apart() -> None:
         assert isinstance(found, kind), (status, body, found)
         assert getattr(found, "may_adapt", False) is may_adapt, (status, body)
         assert hint in (found.hint or ""), (status, body)
+    assert str(failure(403, "no logprobs")) == "m@h: 403: API key in KEY rejected (no logprobs)"
     assert "set base_url to http://h:1234/v1" in (failure(404, "no", "http://h:1234").hint or "")

@@ -2,14 +2,14 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.errors import BadRequest, KeyRejected, RateLimited, ServerFault
+from data.errors import BadRequest, KeyRejected, ServerFault
 from data.event_loop import wait_for
 from data.records import ChatMessage, ChatReply, ChatRequest
 from kb.endpoints.chat import Connection
@@ -27,17 +27,7 @@ ASKED = ChatRequest(
 QUICK = RetryPolicy(first_wait_s=0.001)
 FULL = Form()
 LADDER = list(rungs(FULL, ASKED, Endpoint(model="m", reasoning_effort="low")))
-NAMES = [
-    "json",
-    "logprobs",
-    "seed",
-    "temperature",
-    "tokens",
-    "effort",
-    "roles",
-    "stream",
-    "stream_usage",
-]
+NAMES = [field.name for field in fields(Form)]
 
 
 def test_the_parts_go_in_a_fixed_order() -> None:
@@ -98,7 +88,7 @@ def test_the_ladder_is_climbed_once_for_all_requests_and_runs(tmp_path: Path) ->
             assert server.n_calls == climbed + 1
             assert server.calls[-1].payload["top_logprobs"] == 5 and "temperature" not in server.calls[-1].payload
     with ReplyCache(tmp_path / "r") as cache:
-        cache.store_form(endpoint.key, None)
+        cache.forget(endpoint.key)
         assert cache.form(endpoint.key) is None
 
 
@@ -168,16 +158,18 @@ def test_a_fault_of_the_server_is_first_repeated_unchanged() -> None:
         wait_for(chat.reply(ASKED))
 
 
-def test_a_reply_that_is_paid_for_is_kept_though_the_server_is_busy_by_now() -> None:
-    """The form is used in this run, and not remembered beyond it."""
-
-    async def attempt(form: Form) -> ChatReply | None:
-        if form == FULL:
-            raise RateLimited("busy")
-        return ChatReply(text="paid", model="m") if not form.seed else None
-
-    found = asyncio.run(least_change(FULL, LADDER, attempt))
-    assert found is not None and (found[1].text, found[2]) == ("paid", False)
+def test_a_busy_server_is_waited_for_on_each_rung_and_a_form_that_is_not_confirmed_serves_one_reply() -> None:
+    refused = refusing(seed=1)
+    for busy, max_wait, form, n_calls in (
+        (range(2, 99, 2), 300.0, Form(seed=False), 17),  # every other request
+        ((9,), 0.0, FULL, 9),  # the last, which is to confirm that the full request is refused
+    ):
+        script = lambda call: Status(status=429) if call.number in busy else refused(call)  # noqa: B023, E731
+        with (
+            OpenAIServer(script) as server,
+            Connection(Endpoint(model="m", base_url=server.base_url, max_wait=max_wait), retry=QUICK) as chat,
+        ):
+            assert (wait_for(chat.reply(ASKED)).text, chat.form, server.n_calls) == ("Yes", form, n_calls)
 
 
 def test_a_number_of_tokens_that_the_server_refuses_is_no_reason_to_send_no_limit() -> None:

@@ -171,7 +171,7 @@ def put_all(path: Path, name: str) -> None:
     """Store replies, then die."""
     cache = ReplyCache(path)
     for i in range(40):
-        cache.store(f"{name} {i}", ChatReply(text=str(i), model="m"))
+        cache.store(f"{name}{i}", ChatReply(text=str(i), model="m"))
     os.kill(os.getpid(), signal.SIGKILL)
 
 

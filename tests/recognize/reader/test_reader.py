@@ -2,6 +2,7 @@ import asyncio
 import json
 import re
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from data.records import Answer as RowAnswer
 from data.records import Box, Candidate, ChatReply, Identification, TokenLogprobs
 from kb.endpoints.chat import Connection
 from kb.endpoints.endpoint import Endpoint
+from kb.endpoints.reply_cache import ReplyCache
 from recognize.reader.reader import AHEAD, Reader, read_over
 from recognize.reader.replies import read_sample
 from tests.servers.openai_server import Answer, OpenAIServer, Status
@@ -35,10 +37,10 @@ CANDIDATES = [
 ]
 
 
-def read(script: Any, *, candidates: Any = CANDIDATES, **settings: Any) -> Any:
-    with OpenAIServer(script) as server, Connection(Endpoint(model="m", base_url=server.base_url, max_wait=0)) as chat:
-        reader = Reader(chat, **settings)
-        return wait_for(reader.read(JPEG, candidates)), server.calls
+def read(script: Any, *, candidates: Any = CANDIDATES, cache: Any = None, **settings: Any) -> Any:
+    with OpenAIServer(script) as server:
+        with Connection(Endpoint(model="m", base_url=server.base_url, max_wait=0), cache=cache) as chat:
+            return wait_for(Reader(chat, **settings).read(JPEG, candidates)), server.calls
 
 
 def label_of(name: Any, call: Any) -> Any:
@@ -154,7 +156,8 @@ def test_failed_samples_lower_the_agreement_and_the_others_decide() -> None:
     assert reading.missing == "samples"
 
 
-def test_a_reading_without_votes_lists_each_failure_reason_once() -> None:
+def test_a_reading_without_votes_lists_each_failure_reason_once_and_is_not_cached(tmp_path: Path) -> None:
+    cache = ReplyCache(tmp_path / "replies")
     dark = Status(status=413, error={"message": "too dark"})
     reading, _ = read(lambda call: {2: "?", 3: dark}.get(call.number, DOWN), n_samples=4)
     assert (reading.choice, reading.agreement, reading.answered, len(reading.failures)) == (None, 0.0, 0, 3)
@@ -164,9 +167,11 @@ def test_a_reading_without_votes_lists_each_failure_reason_once() -> None:
         ("?", False, "no choice in the reply '?'"),
         ('{"reason": "a heron", "answer": "none"}', True, "none of the candidates, where one must be chosen"),
     ):
-        reading, _ = read(reply, n_samples=2, forced=forced)
+        reading, _ = read(reply, n_samples=2, forced=forced, cache=cache)
         assert (reading.choice, reading.answered, reading.missing) == (None, 0, "reader")
         assert reading.reason == f"the reader failed: {why}"
+    with cache:
+        assert len(cache) == 0
 
 
 def row(image: Any, **changes: Any) -> Identification:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from data.errors import NotCached
 from data.records import ChatReply, Question, TokenLogprobs
 from rerank import VisionJudge, VisionSettings
 from rerank.judges.vision import plain_image, probe
@@ -80,3 +81,12 @@ def test_two_pictures_reveal_the_abilities_of_a_server() -> None:
         chat = ScriptedChat(lambda request: red if request.messages[0].images == (plain_image("red"),) else blue)  # noqa: B023
         found = asyncio.run(probe(chat))
         assert ((found.gives_logprobs, found.tells_colours), len(chat.requests)) == (abilities, 2)
+        stored = [asked.usable(given) for asked, given in zip(chat.requests, (red, blue), strict=True)]
+        assert stored == [given.logprobs is not None for given in (red, blue)], (
+            "else it would outlive the server's form"
+        )
+
+    def offline(_request: Any) -> ChatReply:
+        raise NotCached("no reply")
+
+    assert asyncio.run(VisionJudge(ScriptedChat(offline)).abilities()).gives_logprobs is False

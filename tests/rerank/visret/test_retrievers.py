@@ -9,14 +9,14 @@ from PIL import Image
 
 from data.cache_file import CacheFile
 from data.errors import BadImage, BadRequest, MalformedAnswer, NoEvidence, Refused, SourceError, SourceUnavailable
-from data.records import Job, RankedImage
+from data.records import ChatReply, Job, RankedImage
 from kb.endpoints.images import Drawings
 from recognize import load_encoders
 from rerank import METHODS, RerankResources, job_of_folder, make_reranker, open_collection
-from rerank.captions import LocalCaptioner, PhotoText, SentenceScorer, bounded
+from rerank.captions import LocalCaptioner, PhotoText, SentenceScorer, VisionCaptioner, bounded
 from rerank.methods import RETRIEVERS, make_retriever
 from rerank.settings import CaptionSettings, RerankSettings, VisretSettings
-from rerank.visret import PromptGenerator
+from rerank.visret import InstructionWriter, PromptGenerator
 from tests.rerank.scripted import ScriptedChat
 
 COLOURS = ("red", "blue", "yellow", "green", "black", "white", "orange")
@@ -122,6 +122,11 @@ def test_an_empty_caption_is_an_error_and_never_stored(folder: Path) -> None:
             asyncio.run(captioner.caption(folder / "red.png"))
         model.text = "a red bird"
         assert asyncio.run(captioner.caption(folder / "red.png")).text == "a red bird"
+    chat = ScriptedChat(lambda _request: "a red bird")
+    asyncio.run(VisionCaptioner(chat).caption(folder / "red.png"))
+    asyncio.run(InstructionWriter(chat).write(Job(query_id="q", text="a red bird", candidates=())))
+    for text, usable in ((" \n", [False, False]), ("' '", [True, False]), ("a bird", [True, True])):
+        assert [asked.usable(ChatReply(text=text, model="m")) for asked in chat.requests] == usable, text
 
 
 @pytest.mark.parametrize("error", [Refused("no"), MalformedAnswer("no"), BadRequest("no")])

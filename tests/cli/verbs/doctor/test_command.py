@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from data.records import ChatReply
+from kb.endpoints.form import Form
 from kb.endpoints.reply_cache import ReplyCache
 from recognize.settings import PROFILES
 from tests.servers.kinds import Kind, as_kind
@@ -20,12 +21,12 @@ YES = (("Yes", -0.1, (("Yes", -0.1), ("No", -2.4))),)
 def ideal(call: Call) -> Reaction:
     """React as a model with every ability."""
     if call.images:
-        return "Red."
+        return Answer(text="Yes", logprobs=YES) if "Yes or No" in call.text else "Red."
     if "response_format" in call.payload or "JSON schema" in call.text:
         return '{"legs": 8, "animal": "spider"}'
     if "speculum" in call.text:
         return Answer(text="A patch [1].", more={"citations": ["https://a.example/x"]})
-    return Answer(text="Yes", logprobs=YES) if "sky" in call.text else "ready"
+    return "ready"
 
 
 def settings(folder: Path, url: str, *kinds: str, more: str = "price_in = 1\nprice_out = 2\n") -> None:
@@ -47,19 +48,25 @@ def test_abilities_of_models_are_found_and_missing_ones_explained(cli: Any, tmp_
     with OpenAIServer(ideal) as server:
         settings(tmp_path, server.base_url, "text", "vision", "search")
         found = abilities(cli.call("doctor", "--format", "json", check=True))
-    assert len(found) == 14 and all(found.values())
+    assert len(found) == 15 and all(found.values())
     dog = '{"legs": 4, "animal": "dog"}'
+    one_image = Status(status=500, error={"message": "vision model only supports a single image per message"})
     no_images = Status(status=400, error={"message": "no images"})
     for server, lacking in (
         (OpenAIServer(ideal, gives_logprobs=False), {"logprobs"}),
         (OpenAIServer(ideal, knows_json_schema=False), {"JSON schema"}),
         (OpenAIServer(lambda call: dog if "dog" in call.text else ideal(call)), {"JSON schema"}),
-        (OpenAIServer(lambda call: no_images if call.images else ideal(call)), {"vision"}),
+        (
+            OpenAIServer(lambda call: no_images if call.images else ideal(call)),
+            {"vision", "several pictures", "logprobs"},
+        ),
+        (OpenAIServer(lambda call: one_image if len(call.images) > 1 else ideal(call)), {"several pictures"}),
         (OpenAIServer(as_kind(ideal, Kind(name="", thinking="tags"))), {"answers at once"}),
     ):
         with server:
             settings(tmp_path, server.base_url, "vision")
             outcome = cli.call("doctor", "--format", "json")
+        assert ("--method decompose" in outcome.stdout) == (lacking == {"several pictures"})
         assert outcome.exit_code == (3 if "vision" in lacking else 0)
         assert {ability for (_, ability), is_there in abilities(outcome).items() if not is_there} == lacking
     with OpenAIServer("ready") as server:
@@ -94,6 +101,7 @@ def test_the_cached_replies_are_deleted_on_request_and_the_report_says_how_much(
     with ReplyCache(path) as cache:
         for i in range(3):
             cache.store(str(i), ChatReply(text="Yes " * 100_000, model="m"))
+        cache.store_form("m", Form(seed=False))
     said = cli.call("doctor", "--clear-cache", check=True).stdout
     assert re.search(r"Deleted 3 cached replies and freed [1-9]\d* MB", said)
     with ReplyCache(path) as cache:
