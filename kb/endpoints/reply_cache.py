@@ -78,7 +78,7 @@ class ReplyCache(CacheFile):
         self.put(f"cut off {key}", str(tokens))
 
     def room(self, model: str) -> int:
-        """Return the tokens that a model was seen to need beside those of a first try."""
+        """Return the tokens that a model needs beside those of a first try."""
         return _number(self.get(f"room {model}", earlier=True))
 
     def store_room(self, model: str, tokens: int) -> None:

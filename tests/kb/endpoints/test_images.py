@@ -156,6 +156,19 @@ def test_a_cost_limit_stops_before_it_is_passed(tmp_path: Path) -> None:
             draw(server, tmp_path, 3, limit=0.05)
 
 
+def test_each_drawing_is_stored_before_the_next_request(tmp_path: Path) -> None:
+    """So that a kill pays for nothing twice."""
+    stored: list[int] = []
+
+    def counted(call: Call) -> Reaction:
+        stored.append(len(list(tmp_path.rglob("*.png"))))
+        return one_each(call)
+
+    with OpenAIServer(counted) as server:
+        draw(server, tmp_path, 3)
+        assert (stored, [call.payload["n"] for call in server.calls]) == ([0, 1, 2], [3, 2, 1])
+
+
 def several(*images: bytes, usage: dict[str, int] | None = None) -> Callable[[Call], Reaction]:
     return lambda _call: in_base64(*images, usage=usage)
 

@@ -14,7 +14,6 @@ import pytest
 from data.errors import NotCached, UsageError
 from data.event_loop import wait_for
 from data.records import ChatMessage, ChatReply, ChatRequest, TokenLogprobs
-from kb.endpoints.budget import Budget
 from kb.endpoints.chat import Connection
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.reply_cache import ReplyCache, request_key
@@ -41,18 +40,6 @@ REPLY = ChatReply(
 def connection(server: OpenAIServer, path: Path, **more: Any) -> Connection:
     endpoint = Endpoint(model="m", base_url=server.base_url, price_in=1.0, price_out=1.0)
     return Connection(endpoint, KEY, cache=ReplyCache(path), **more)
-
-
-def test_a_repeated_request_is_free_and_not_sent(tmp_path: Path) -> None:
-    path = tmp_path / "replies.sqlite"
-    with OpenAIServer(Answer(text="Yes", output_tokens=1)) as server:
-        for is_cached in (False, True):
-            budget = Budget()
-            with connection(server, path, budget=budget) as chat:
-                reply = wait_for(chat.reply(ASKED))
-            assert (reply.text, reply.cached, reply.cost_usd == 0.0) == ("Yes", is_cached, is_cached)
-            assert (budget.meter.calls, budget.meter.cached) == ((0, 1) if is_cached else (1, 0))
-        assert server.n_calls == 1
 
 
 def test_a_cached_reply_is_unchanged_but_free(tmp_path: Path) -> None:

@@ -38,9 +38,11 @@ CANDIDATES = [
 
 
 def read(script: Any, *, candidates: Any = CANDIDATES, cache: Any = None, **settings: Any) -> Any:
-    with OpenAIServer(script) as server:
-        with Connection(Endpoint(model="m", base_url=server.base_url, max_wait=0), cache=cache) as chat:
-            return wait_for(Reader(chat, **settings).read(JPEG, candidates)), server.calls
+    with (
+        OpenAIServer(script) as server,
+        Connection(Endpoint(model="m", base_url=server.base_url, max_wait=0), cache=cache) as chat,
+    ):
+        return wait_for(Reader(chat, **settings).read(JPEG, candidates)), server.calls
 
 
 def label_of(name: Any, call: Any) -> Any:
