@@ -98,7 +98,7 @@ class ReplyCache(CacheFile):
         self.put(f"form {model}", dumps(form))
 
     def forget(self, model: str) -> None:
-        """Remove what was learnt of the requests that a model's server takes."""
+        """Remove the facts learnt of a model's server."""
         for fact in ("form", "room"):
             self.remove(f"{fact} {model}")
 
