@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from data.records import Section
@@ -112,41 +113,239 @@ def soup_of(html: str, parser: str = "html.parser") -> BeautifulSoup:
     return BeautifulSoup(html if "<" in html else f"{html}\n", parser)
 
 
-_HIDING = re.compile(
-    r"(?:^|;)(?:display:none|visibility:(?:hidden|collapse)|content-visibility:hidden|opacity:0*\.?0*(?:%|!|;|$)"
-    r"|font(?:-size)?:0[a-z%.]*(?:!|;|/|$)|(?:left|right|top|bottom|text-indent|margin-(?:left|top)):-(?:\d{4,}|999)"
-    r"|clip:rect\((?:0|1px)|clip-path:inset\((?:50|100)%|transform:scale\(0\))"
-)
-_NO_SIZE = re.compile(r"(?:^|;)(?:max-)?(?:width|height):[01](?:px|em|%)?(?:!|;|$)")
 _HIDDEN_CLASSES = (
     ".sortkey, .nodisplay, .geo-nondefault, .geo-multi-punct, .sr-only, .visually-hidden, .visuallyhidden, "
     ".screen-reader-text"
 )
-_RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
-_AT_RULE = re.compile(r"@[^{;]*(?:;|\{(?:[^{}]*\{[^{}]*\})*[^{}]*\})")
-_SIMPLE = re.compile(r"[\w\s.#>*-]+")
+MAX_CSS_CHARACTERS = 1_000_000
+MAX_RULES = 20_000
+"""Of a page with more rules or characters of them, none counts."""
+MAX_COMPARISONS = 300_000
+"""Of elements with style rules: a second. Further elements count as shown."""
+_COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
+_SIMPLE = re.compile(r"[\w.#*-]+(?:\s+[\w.#*-]+)*(?:\s*>\s*[\w.#*-]+)?")
+_PART = re.compile(r"[.#\[]?[\w-]+")
+_ATTRIBUTE = re.compile(r"\[\s*([\w-]+)[^\]]*\]?")
+_STATE = re.compile(r":(?:hover|focus|active|target|checked|before|after|root|host)|::")
+_FONT_SIZE = re.compile(r"(?:^|\s)(0|[\d.]+(?:[a-z]+|%))(?=[/\s]|$)")
+_LENGTH = re.compile(r"(-?[\d.]+)(px|pt|em|rem|ch|vw|vh|%)?")
+_MOVED = re.compile(r"translate[xy3d]*\(([^()]*)\)")
+_SIDES = ("left", "right", "top", "bottom")
+_INHERITED = ("visibility", "font-size", "color")
+_OF_USE = frozenset(
+    ("display", "content-visibility", "opacity", "animation", "animation-name", "transition", "text-indent", "clip",
+     "clip-path", "transform", "overflow", "width", "height", "max-width", "max-height", "min-width", "min-height",
+     "padding", "background-clip", "-webkit-background-clip", "text-shadow", "font", *_SIDES, *_INHERITED,
+     *(f"{kind}-{side}" for kind in ("margin", "padding") for side in _SIDES))
+)  # fmt: skip
+_WITH_OTHERS = _OF_USE - {
+    "display",
+    "visibility",
+    "content-visibility",
+    "text-indent",
+    "clip",
+    "clip-path",
+    "font-size",
+}
+_Style = dict[str, str]
+_Declared = dict[str, tuple[bool, str]]
+"""Property -> whether it is important, and its value."""
+_Weight = tuple[bool, bool, int, int, int, int]
+"""Important, inline, number of ids, classes and names in the selector, place in the page: the highest counts."""
+
+
+@dataclass(slots=True)
+class _Rule:
+    """A style rule of a page, by the parts of its selector from the element outwards."""
+
+    parts: list[set[str]]
+    weight: _Weight
+    declared: _Declared
+    is_direct: bool
+    """Its second part is the parent."""
+    can_hide: bool
+    """Else the rule is not simple or conditional: what it shows counts as shown, what it hides too."""
 
 
 def remove_hidden(root: Tag) -> None:
-    """Remove what a reader does not see: by attributes, styles, usual classes and the page's own simple style rules.
+    """Remove what a reader does not see: by attributes, usual classes and the simple style rules of the page.
 
-    Panels of tabs stay, since a click shows them. Rules of `@media` and for other states do not count.
+    As in a browser, the weightiest rule counts for an element; in doubt an element is shown. Panels of tabs stay,
+    since a click shows them. Rules of `@media` and for attributes only show, those for states do not count.
     """
-    hidden = root.select(_HIDDEN_CLASSES) + root.find_all(hidden=True)
-    hidden += (tag for tag in root.find_all(style=True) if _hides(str(tag.get("style"))))
-    for style in root.find_all("style"):
-        rules = _AT_RULE.sub(" ", re.sub(r"/\*.*?\*/", " ", style.get_text(), flags=re.DOTALL))
-        for selectors, declared in _RULE.findall(rules):
-            for selector in selectors.split(",") if _hides(declared) else ():
-                with suppress(Exception):  # a selector that soupsieve does not know hides nothing
-                    hidden += root.select(selector.strip()) if _SIMPLE.fullmatch(selector.strip()) else ()
+    rules, left = _rules(root), MAX_COMPARISONS
+    styles: list[tuple[Tag, _Style]] = []
+    for tag in root.find_all(True):
+        keys = _keys(tag) if rules and left > 0 else []
+        has = {*keys}
+        found = [rule for key in keys for rule in rules.get(key, ()) if rule.parts[0] <= has]
+        around = [{*_keys(parent)} for parent in tag.parents] if any(len(rule.parts) > 1 for rule in found) else []
+        left -= sum(len(rules.get(key, ())) for key in keys) + len(around) * len(found)
+        fitting = [rule for rule in found if _fits(rule, around)] if left > 0 else []
+        if fitting or tag.has_attr("style") or tag.has_attr("hidden") or tag.name in ("template", "dialog"):
+            styles.append((tag, _style(tag, fitting)))
+    shown_below: set[tuple[int, str]] = set()
+    for tag, style in styles:
+        for name in style.keys() & _INHERITED:
+            for parent in tag.parents if not _hides(style, (name,)) else ():
+                if (id(parent), name) in shown_below:
+                    break
+                shown_below.add((id(parent), name))
+    hidden = [*root.select(_HIDDEN_CLASSES)]
+    for tag, style in styles:
+        counting = {name: value for name, value in style.items() if (id(tag), name) not in shown_below}
+        if _hides(counting):
+            hidden.append(tag)
     for tag in hidden:
         is_shown = tag.decomposed or tag.name in ("html", "body") or "tabpanel" in tag.get_attribute_list("role")
         if not is_shown:  # a page may hide its body until its script has run
             tag.decompose()
 
 
-def _hides(style: str) -> bool:
-    """Return whether declarations of CSS, in any case and spacing, hide their element."""
-    plain = re.sub(r"\s+", "", style).lower()
-    return _HIDING.search(plain) is not None or ("overflow:hidden" in plain and _NO_SIZE.search(plain) is not None)
+def _keys(tag: Tag) -> list[str]:
+    """Return what a part of a selector may ask of an element."""
+    classes = dict.fromkeys(f".{each}" for each in tag.get_attribute_list("class") if each)
+    return ["*", tag.name.lower(), *classes, f"#{tag.get('id')}", *(f"[{name}" for name in tag.attrs)]
+
+
+def _rules(root: Tag) -> dict[str, list[_Rule]]:
+    """Return the style rules of a page that may hide or show, by one key of the element."""
+    css = "\n".join(_css(style) for style in root.find_all("style"))
+    rules: list[_Rule] = []
+    pieces = re.split(r"([{}])", _COMMENT.sub(" ", css)) if len(css) <= MAX_CSS_CHARACTERS else []
+    around: list[str] = []
+    for n, (text, brace) in enumerate(zip(pieces[::2], pieces[1::2], strict=False)):
+        if brace == "{":
+            around.append(text.rsplit(";", 1)[-1].strip())
+            continue
+        selectors = around.pop() if around else "@"
+        if selectors.startswith("@") or any(each.startswith("@") and "print" in each for each in around[:2]):
+            continue
+        declared = _declared(text)
+        for selector in selectors.split(",") if declared and len(rules) <= MAX_RULES else ():
+            if not _STATE.search(selector):
+                rules.append(_rule(selector.strip(), declared, n, is_certain=not around))
+    hiding = {"display"}.union(*(_hiding(rule.declared) for rule in rules if rule.can_hide))
+    counting = _OF_USE if hiding & _WITH_OTHERS else hiding
+    found: dict[str, list[_Rule]] = {}
+    for rule in rules if len(rules) <= MAX_RULES else ():
+        if rule.declared.keys() & counting and (rule.can_hide or rule.parts[0]):
+            key = max(rule.parts[0], default="*", key=lambda each: (each[0] == "#", each[0] == ".", each))
+            found.setdefault(key, []).append(rule)
+    return found
+
+
+def _css(style: Tag) -> str:
+    media = str(style.get("media") or "all").strip().lower()
+    return style.get_text() if media in ("all", "screen") else f"@media {media} {{ {style.get_text()} }}"
+
+
+def _rule(selector: str, declared: _Declared, place: int, *, is_certain: bool) -> _Rule:
+    """Return a rule; of a selector that is not simple, its last part without conditions, with the greatest weight."""
+    is_simple = is_certain and _SIMPLE.fullmatch(selector) is not None
+    plain = re.sub(r":[\w-]+(?:\([^)]*\)?)?", "", _ATTRIBUTE.sub(r"[\1", selector)).strip()
+    names = [_PART.findall(part) for part in reversed(re.split(r"[\s>+~]+", plain))]
+    parts = [{each if each[0] in ".#[" else each.lower() for each in part} for part in names]
+    weights = [sum(key[0] == sign for part in names for key in part) for sign in "#."]
+    return _Rule(
+        parts=parts if is_simple else parts[:1],
+        weight=(False, False, weights[0] if is_simple else 99, weights[1], sum(map(len, names)) - sum(weights), place),
+        declared=declared,
+        is_direct=">" in selector,
+        can_hide=is_simple,
+    )
+
+
+def _hiding(declared: _Declared) -> set[str]:
+    """Return the declared properties that may hide by their value."""
+    return {name for name, (_, value) in declared.items() if _hides({name: value, "overflow": "hidden"}, (name,))}
+
+
+def _declared(style: str) -> _Declared:
+    """Return the declared properties that may hide or show."""
+    found: _Declared = {}
+    for each in _COMMENT.sub("", style).lower().split(";"):
+        name, _, value = (part.strip() for part in each.partition(":"))
+        value, _, important = (part.strip() for part in value.partition("!"))
+        if name == "font":
+            size = _FONT_SIZE.search(value)
+            name, value = "font-size", size[1] if size else "1em"
+        if name in _OF_USE and value and (important or not found.get(name, (False,))[0]):
+            found[name] = bool(important), " ".join(value.split())
+    return found
+
+
+def _fits(rule: _Rule, around: Sequence[set[str]]) -> bool:
+    """Return whether the parents of an element fit a selector; the nearest that fits a part is taken for it."""
+    parents = iter(around)
+    for n, part in enumerate(rule.parts[1:]):
+        nearest = islice(parents, 1) if rule.is_direct and n == 0 else parents
+        if not any(part <= parent for parent in nearest):
+            return False
+    return True
+
+
+def _style(tag: Tag, rules: Iterable[_Rule]) -> _Style:
+    """Return the style of an element, by its own rules and those of the page that fit."""
+    never = tag.has_attr("hidden") or tag.name == "template" or (tag.name == "dialog" and not tag.has_attr("open"))
+    own: _Weight = (False, True, 0, 0, 0, 0)
+    found: dict[str, tuple[_Weight, str]] = {"display": ((False, False, -1, 0, 0, 0), "none")} if never else {}
+    stated = [(rule.declared, rule.weight, set() if rule.can_hide else _hiding(rule.declared)) for rule in rules]
+    for declared, weight, without in [*stated, (_declared(str(tag.get("style") or "")), own, set())]:
+        for name in declared.keys() - without:
+            is_important, value = declared[name]
+            weighty = (is_important, *weight[1:])
+            if name not in found or weighty >= found[name][0]:
+                found[name] = weighty, value
+    return {name: value for name, (_, value) in found.items()}
+
+
+def _pixels(value: str) -> float | None:
+    """Return a length roughly in pixels; None if it is none."""
+    found = _LENGTH.fullmatch(value)
+    with suppress(ValueError):
+        return float(found[1]) * {"em": 10, "rem": 10, "ch": 10, "vw": 10, "vh": 10}.get(found[2], 1) if found else None
+    return None
+
+
+def _hides(style: _Style, names: Iterable[str] = _OF_USE) -> bool:
+    """Return whether a style hides its element for certain."""
+    return any(_hides_by(name, style[name], style) for name in style.keys() & {*names})
+
+
+def _hides_by(name: str, value: str, style: _Style) -> bool:
+    is_moving = bool({"animation", "animation-name", "transition"} & style.keys())
+    size = _pixels(value)
+    if name in ("display", "visibility", "content-visibility"):
+        return value in {"display": ("none",), "visibility": ("hidden", "collapse")}.get(name, ("hidden",))
+    if name == "opacity":
+        return size == 0 and not is_moving
+    if name == "font-size":
+        return value in ("1px", "1pt") or size == 0
+    if name == "color":  # letters cut out of their background, or of shadow alone
+        return (
+            value == "transparent" and not {"background-clip", "-webkit-background-clip", "text-shadow"} & style.keys()
+        )
+    if name == "text-indent":
+        return size is not None and size <= -500
+    if name in _SIDES:
+        return size is not None and size <= -900
+    if name in ("margin-left", "margin-top"):
+        side = name.removeprefix("margin-")
+        return (
+            size is not None and size <= -900 and not {side, "padding", f"padding-{side}", "transform"} & style.keys()
+        )
+    if name == "clip":
+        return value.startswith("rect(") and {*re.findall(r"[\d.]+", value)} <= {"0", "1"}
+    if name == "clip-path":
+        return value in ("inset(50%)", "inset(100%)")
+    if name == "transform":
+        moved = _MOVED.search(value)
+        by = [_pixels(each.strip()) or 0 for each in moved[1].split(",")] if moved else [0]
+        return re.match(r"scale[xy3d]*\(0[,)]", value) is not None or min(by) <= -900
+    if name in ("width", "height", "max-width", "max-height"):
+        axis = name.removeprefix("max-")
+        padding = {each for each in style if each.startswith("padding") and style[each].strip("0px% ") != ""}
+        is_small = size == 0 or value == "1px"
+        return style.get("overflow") in ("hidden", "clip") and is_small and not padding and f"min-{axis}" not in style
+    return False

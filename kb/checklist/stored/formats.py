@@ -32,9 +32,9 @@ from kb.checklist.stored.usage import (
     Problems,
     Usage,
     language_code,
-    licence_name,
     status_of,
 )
+from kb.sources.licences import licence_in
 
 ID: Final = "id"
 OF_TAXON: Final = ("taxonid", "coreid", ID)
@@ -282,6 +282,10 @@ def _table(container: Container, meta: str, node: ElementTree.Element) -> Table:
     )
 
 
+def _licence(statement: str) -> str:
+    return licence_in(statement) or " ".join(statement.split())[:120]
+
+
 def _metadata(container: Container, name: str) -> dict[str, str]:
     """Return title, date of publication and licence from the archive's EML, as far as it states them."""
     file = container.find(name)
@@ -294,7 +298,7 @@ def _metadata(container: Container, name: str) -> dict[str, str]:
             found.setdefault(tag, text)
         elif tag in ("intellectualRights", "licensed", "licenseName"):
             addresses = [node.get("url", "") or (node.text or "") for node in each.iter() if node is not each]
-            found.setdefault("licence", licence_name(" ".join([text, *addresses])))
+            found.setdefault("licence", _licence(" ".join([text, *addresses])))
     return found
 
 
@@ -378,5 +382,5 @@ def _coldp(container: Container, usage: str) -> ChecklistFile:
         found,
         title=stated.get("title") or stated.get("alias") or "",
         edition=stated.get("version") or stated.get("issued") or "",
-        licence=licence_name(stated.get("license") or stated.get("licence") or ""),
+        licence=_licence(stated.get("license") or stated.get("licence") or ""),
     )

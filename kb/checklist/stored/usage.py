@@ -98,20 +98,6 @@ def language_code(text: str) -> str:
     return LANGUAGES.get(first, first)
 
 
-def licence_name(text: str) -> str:
-    """Return the short name of the Creative Commons licence in a statement of rights, else its beginning."""
-    words = re.sub(r"creative commons attribution", "cc by", text.lower())
-    for word, short in (("non[ -]?commercial", "nc"), ("share[ -]?alike", "sa"), ("no[ -]?deriv(?:ative)?s", "nd")):
-        words = re.sub(word, short, words)
-    words = re.sub(r"\bcc by[ a-z-]*\((?=cc[ -]by)", "", words)  # in words, and again in short
-    if re.search(r"publicdomain/zero|\bcc[ -]?(?:0|zero)\b", words):
-        return "CC0 1.0"
-    found = re.search(r"(?:licenses/|\bcc[ -])(by(?:[ -](?:nc|sa|nd))*)(?: licen[cs]e)?(?:[ ,(/-]+v?(\d\.\d))?", words)
-    if found is None:
-        return " ".join(text.split())[:120]
-    return " ".join(filter(None, ("CC", found[1].replace(" ", "-").upper(), found[2])))
-
-
 _SYNONYM: Final = re.compile(
     r"synonym|invalid|not (?:accepted|valid)|unaccepted|homonym|junior|replaced|superseded|illegitimate|"
     r"unavailable|suppressed|rejected|superfluous|unjustified|misspell|orthographic"

@@ -393,7 +393,9 @@ _START = re.compile(
     r"ficha[ _]de[ _]taxón|tassobox|info/taxonomia|(?:zwierzę|roślina|grzyb|takson|organizm)[ _]infobox)\s*(?=[|}\n])",
     re.IGNORECASE,
 )
-_ANY = re.compile(r"\{\{\s*(?P<name>[^{}|\n]+?)\s*(?=[|}\n])")
+_ANY = re.compile(r"\{\{\s*(?P<name>[^\s{}|][^{}|\n]{0,100})(?=[|}\n])")
+MAX_NESTING = 40
+"""A template with more in one another is cut off there."""
 _KINDS: Final[Mapping[str, str]] = {
     "hybridbox": "hybrid", "virusbox": "virus", "ichnobox": "trace fossil", "oobox": "trace fossil",
     "infobox cultivar": "cultivar", "subspeciesbox": "subspecies", "infraspeciesbox": "subspecies",
@@ -504,7 +506,7 @@ def _templates(text: str, begin: re.Pattern[str]) -> Iterator[Template]:
                     values["subdivision italic"] = LINK.sub(r"\1", value)
             else:
                 cells.append(_plain(part))
-        yield start["name"].lower().replace("_", " "), values, cells
+        yield start["name"].strip().lower().replace("_", " "), values, cells
 
 
 def _parts(text: str, at: int) -> Iterator[str]:
@@ -514,6 +516,8 @@ def _parts(text: str, at: int) -> Iterator[str]:
         two = text[i : i + 2]
         if two in ("{{", "[["):
             depth, i = depth + 1, i + 2
+            if depth > MAX_NESTING:
+                break
         elif two in ("}}", "]]"):
             if depth == 0:
                 break

@@ -5,7 +5,7 @@ from bs4 import BeautifulSoup
 
 from data.errors import BadInput
 from kb.sources.documents import MAX_CHARACTERS, NotReadable, decoded, read_document, read_file
-from kb.sources.licences import licence_freedom, short_licence, stated_licence
+from kb.sources.licences import licence_freedom, licence_in, short_licence, stated_licence
 from kb.sources.plain_text import parse_text
 from tests.servers.ugly_site import ARTICLE, HEN, LOGIN, LOOKS, Reply, page, pdf, ugly_pages
 
@@ -104,14 +104,27 @@ NAMES = {
         "Licence Ouverte 2.0",
         "CeCILL", "Domaine public", "Dominio público", "Bild-CC-by-sa/3.0", "Kogl Type 1", "CC BY-SA 2.5-2.0-1.0",
         "Copyrighted free use provided that", "AGPL", "Lizenz Freie Kunst", "Datenlizenz Deutschland Zero",
+        "Creative Commons Attribution 4.0 International (CC BY 4.0) Licence", "Creative Commons Paternité 3.0",
+        "GFDL 1.2 or later, CC_BY_SA-3.0 or MIT", "Apache License, Version 2.0", "CC0 1.0 Universal", "IODL 2.0",
     ),
     "not free": (
         "CC BY-NC 2.0", "CC BY-NC-SA 4.0", "CC BY-ND 4.0", "cc-by-nc-nd-3.0", "Fair use", "All rights reserved",
         "Creative Commons Attribution-NonCommercial 4.0", "Non-free logo", "Copyrighted", "used with permission",
         "CC-BYNC", "Creative Commons Attribution - Pas d'Utilisation Commerciale", "Not in the public domain",
         "Creative Commons Namensnennung - Nicht kommerziell", "Nicht gemeinfrei", "Bild-CC-by-nc/2.0",
+        "Creative Commons Atribución-NoComercial 4.0", "Creative Commons Atribución-SinDerivadas 4.0 Internacional",
+        "Creative Commons Reconocimiento-SinObraDerivada 3.0", "Creative Commons Namensnennung-KeineBearbeitung",
+        "Domaine public (usage non commercial)", "Dominio público; uso comercial prohibido", "CC BY–NC 4.0",
+        "Creative Commons Attribution-No Derivative Works 3.0 Unported", "CC BY 4.0, no commercial use",
+        "Creative Commons Attribution Non Commercial 2.0", "Creative Commons Attribution No Derivatives 4.0",
+        "mit Genehmigung des Fotografen",
     ),
-    "unknown": ("", "unknown", "See below", "Flickr", "my photo", "Bild-LogoSH", "Kogl Type 2", "CC Sampling Plus 1.0"),
+    "unknown": (
+        "", "unknown", "See below", "Flickr", "my photo", "Bild-LogoSH", "Kogl Type 2", "CC Sampling Plus 1.0",
+        "Unlicensed", "Gemeinfrei in den USA, in Deutschland geschützt", "CC BY-SA 4.0 except logo", "IODL 1.0",
+        "Copyright Apache County", "mit Quellenangabe", "Public domain for educational use", "PD-USonly",
+        "CC BY or ask me",
+    ),
 }  # fmt: skip
 BY = "https://creativecommons.org/licenses/by/4.0/"
 NC = "https://creativecommons.org/licenses/by-nc/4.0/"
@@ -129,6 +142,7 @@ STATED = {
     "<footer>© Ann. Text licensed under CC BY 4.0.</footer>": "CC BY 4.0",
     "<p>Work licensed under Creative Commons Attribution-ShareAlike 4.0 International.</p>": "CC BY-SA 4.0",
     "<footer>Photos by Ann are licensed under CC BY 4.0</footer>": None,
+    "<footer>Text licensed under CC BY 4.0, no commercial use.</footer>": None,
 }
 
 
@@ -140,6 +154,11 @@ def test_freedom_is_known_by_name_url_or_mark() -> None:
     assert licence_freedom("CC", "https://creativecommons.org/licenses/by-nc-sa/4.0/") == "not free"
     assert licence_freedom("", "http://creativecommons.org/publicdomain/zero/1.0/deed.en") == "free"
     assert licence_freedom("CC BY 4.0", is_marked_unfree=True) == "not free"
+    for kind in ("sampling+/1.0", "devnations/2.0", "by-sampling/1.0"):
+        assert licence_freedom("", f"https://creativecommons.org/licenses/{kind}/") == "unknown", kind
+        assert licence_freedom("CC BY 1.0", f"https://creativecommons.org/licenses/{kind}/") == "unknown", kind
+    statement = "This work is under a Creative Commons Attribution Non Commercial (CC-BY-NC) 4.0 License."
+    assert licence_in(statement) == "CC BY-NC 4.0"
     long = "Creative Commons Attribution-Share Alike 4.0"
     assert short_licence(long, "https://creativecommons.org/licenses/by-sa/4.0/") == "CC BY-SA 4.0"
     assert short_licence("", "//creativecommons.org/publicdomain/zero/1.0/") == "CC0 1.0"

@@ -2,11 +2,13 @@
 
 # ruff: noqa: E501 (HTML and headings stay as they come)
 import json
+import time
 from pathlib import Path
 
 from data.files import sha256_hex
 from data.records import Article, Figure, Source
 from kb.sources.mediawiki.article_parser import parse_article
+from kb.sources.mediawiki.clues import clues_from_wikitext
 from kb.sources.mediawiki.taxoboxes import stated_taxon
 
 SAVED = Path(__file__).with_name("saved_pages.jsonl")
@@ -134,18 +136,47 @@ HIDDEN = (
     'style="position:absolute;left:-9999px"', 'style="text-indent:-10000px"', 'style="font-size:0"', "hidden",
     'style="font-size: 0px; color: red"', 'style="opacity:0"', 'style="width:0;overflow:hidden"', 'class="x sortkey"',
     'class="nodisplay"', 'class="cloaked"', 'id="gone"', 'class="a-b"', 'style="clip: rect(0, 0, 0, 0)"',
+    'style="display:/**/none"', 'style="left:-100vw"', 'style="text-indent:-500px"', 'style="transform:scale(0,0)"',
+    'style="transform:translateX(-9999px)"', 'style="font-size:1px"', 'style="color:transparent"', 'class="tab"',
+    'class="loud" style="display:block"',
 )  # fmt: skip
 SHOWN = (
     'style="opacity:0.5"', 'style="font-size:0.9em"', 'style="left:-9px"', 'style="width:0"', 'class="wide"', "",
-    'style="display:inline"', 'role="tabpanel" hidden', 'class="on-paper"',
+    'style="display:inline"', 'role="tabpanel" hidden', 'class="on-paper"', 'class="tab active"', 'class="tab" data-on',
+    'class="tab desk"', 'class="tab" style="display:block"', 'style="display:none;display:block"', 'id="gone" class="tab up"',
+    'style="height:1em;overflow:hidden"', 'style="width:1%;overflow:hidden"', 'style="opacity:0;animation:rise 1s"',
+    'style="margin-left:-1000px;padding-left:1000px"', 'style="height:0;padding-top:56%;overflow:hidden"',
 )  # fmt: skip
 RULES = """<style>/* {} */ .cloaked, #gone { Display : None } p>span.a-b{visibility:hidden} body{opacity:0}
-.wide:hover{display:none} @media print { .on-paper {display:none} } .on-paper{color:red}</style>"""
+.wide:hover{display:none} @media print { .on-paper {display:none} } .on-paper{color:red} .tab.active {display:block}
+.tab{display:none} .tab[data-on]{display:block} @media (width > 9px) {.desk{display:block}} p .up{display:flex!important}
+div .tab.active, p>b>.active, .loud{display:none!important} .tab:hover{display:block}</style>
+<style media="print">span{display:none}</style>"""
 
 
 def test_only_text_that_a_reader_sees_counts() -> None:
     texts = {each: parsed(f"{RULES}<p>Red<span {each}>, blue</span>.</p>").text for each in (*HIDDEN, *SHOWN)}
     assert texts == dict.fromkeys(HIDDEN, "Red.") | dict.fromkeys(SHOWN, "Red, blue.")
+    tags = "<template>, a</template><dialog>, b</dialog><dialog open>, c</dialog><b style='font-size:0'><i style='font:9px x'>, d"
+    assert parsed(f"<p>Red{tags}</i></b>.</p>").text == "Red, c, d."
+
+
+def test_time_to_find_hidden_text_grows_with_the_page_alone() -> None:
+    rules = "".join(f".b.a{n}, .c .b {{display:none}}" for n in range(4_000))
+    styles = (
+        "@" * 20_000,
+        "a" * 20_000,
+        "/*" * 10_000,
+        "{" * 20_000,
+        "[a:b(" * 4_000,
+        "a " * 10_000 + "{display:none}",
+        rules,
+    )
+    started = time.process_time()
+    for style in styles:
+        assert "Red" in parsed(f"<style>{style}</style>" + "<p class=b>Red.</p>" * 1_000).text
+    clues_from_wikitext("{{a|" * 8_000 + "{{" + " " * 2_000)
+    assert time.process_time() - started < 6
 
 
 def test_lazy_and_labelled_pictures_and_small_first_letters_are_found() -> None:
