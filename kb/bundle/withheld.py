@@ -12,11 +12,11 @@ from data.contracts import Encoders
 from data.errors import UsageError
 from data.records import WebAnswer
 from kb.addresses import is_web_address
+from kb.licences import licence_freedom
 from kb.pipeline.stages.encode import encode
 from kb.pipeline.stages.index import assemble, publish
 from kb.pipeline.stages.run import BuildRun
 from kb.sources.article_source import is_page, owner_of
-from kb.sources.licences import licence_freedom
 from kb.store.generations import publishing
 from kb.store.layout import KnowledgeBaseInfo, Layout
 from kb.store.ledger import Ledger

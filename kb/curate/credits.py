@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 from data.records import Anchor, Source, SpeciesEntry, Term
 from kb.checklist.stored.stored_checklist import StoredChecklist
-from kb.sources.licences import Freedom, licence_freedom
+from kb.licences import Freedom, licence_freedom
 from kb.store.stage_outputs import FetchOutput, additions, held_pages
 
 if TYPE_CHECKING:

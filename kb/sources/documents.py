@@ -14,12 +14,13 @@ from importlib import import_module
 from itertools import islice
 from typing import Any
 
-from bs4 import BeautifulSoup
+from bs4 import BeautifulSoup, Tag
 from bs4.dammit import EncodingDetector
 
+from data.codec import load_json
 from data.errors import BadInput, MissingDependency
 from data.files import sha256_hex
-from kb.sources.licences import stated_licence
+from kb.licences import licence_in, short_licence
 from kb.sources.plain_text import remove_hidden, soup_of, title_of, visible
 
 MAX_HTML_BYTES = 5_000_000  # trafilatura takes two seconds a megabyte
@@ -272,3 +273,108 @@ def as_markdown(blocks: Iterable[tuple[int, str]]) -> str:
         if line:
             lines.append(f"{'#' * max(2, level)} {line}" if level else line)
     return "\n\n".join(lines)
+
+
+# the licence that a page states for its text
+
+_CC_LINK = re.compile(r"creativecommons\.org/(?:licenses|publicdomain)/", re.IGNORECASE)
+_META = frozenset(
+    ("dc.rights.license", "dc.rights.licence", "dcterms.license", "dcterms.licence", "license", "licence")
+)
+_MEDIA = frozenset(("imageobject", "videoobject", "audioobject", "mediaobject", "dataset", "softwareapplication"))
+_SPEAKS_OF_TEXT = re.compile(
+    r"\b(?:text|content|contents|page|site|website|work|article|material)s?\b.{0,120}\b(?:licen[cs]ed?|available|released)\b"
+    r"|\blicen[cs]ed under\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_OF_TEXT = re.compile(r"\b(?:texts?|contents?|pages?|site|website|works?|articles?)\b", re.IGNORECASE)
+_OF_MEDIA = re.compile(
+    r"\b(?:photo(?:graph)?s?|pictures?|images?|videos?|audio|sounds?|recordings?|maps?|illustrations?|drawings?)\b",
+    re.IGNORECASE,
+)
+_NAMED = re.compile(r"\bCC|Creative Commons", re.IGNORECASE)
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[^a-z\d\s])|[|•·]|\n\s*\n")
+_BLOCKS = ("p", "li", "div", "footer", "small", "section", "td", "body")
+_NOT_READ = ("a", "script", "style", "noscript", "nav", "form")
+_WITH_PHOTOS = ("figure", "figcaption", "picture", "table")
+MAX_LICENCE = 200
+
+
+def stated_licence(soup: BeautifulSoup) -> str | None:
+    """Return the licence of the text of a page, by its short name where known, or None if it states none.
+
+    Statements are links with `rel=license`, the `license` of JSON-LD about the page (not about its pictures), `meta`
+    tags, and links to Creative Commons, or their names, beside words about the page's content. If they disagree,
+    nothing is stated: one of them may be about a photo.
+    """
+    found = {licence for name, url in _statements(soup) if (licence := short_licence(name, url))}
+    if len(found) != 1:
+        return None
+    return title_of(found.pop())[:MAX_LICENCE] or None
+
+
+def _statements(soup: BeautifulSoup) -> Iterator[tuple[str, str]]:
+    """Yield name and address of every licence stated for the text."""
+    for tag in soup.find_all(("link", "a")):
+        if tag.find_parent(_WITH_PHOTOS) is not None:
+            continue
+        address, relations = str(tag.get("href") or ""), [str(each).lower() for each in tag.get_attribute_list("rel")]
+        if {"license", "licence"} & set(relations):
+            yield title_of(tag.get_text(" ")), address
+        elif tag.name == "a" and _CC_LINK.search(address) and _is_of_text(_around(tag)):
+            yield "", address
+    yield from _named(soup)
+    for meta in soup.find_all("meta"):
+        name = str(meta.get("name") or meta.get("property") or meta.get("itemprop") or "").lower()
+        if name in _META and (content := str(meta.get("content") or "").strip()):
+            yield ("", content) if "://" in content else (content, "")
+    for script in soup.find_all("script", type="application/ld+json"):
+        try:
+            content = load_json(script.get_text())
+        except ValueError:
+            continue
+        for licence in _json_ld(content):
+            yield ("", licence) if "://" in licence else (licence, "")
+
+
+def _around(link: Tag) -> str:
+    parent = link.find_parent(_BLOCKS[:-1])
+    return (parent or link).get_text(" ")[:1_000]
+
+
+def _is_of_text(statement: str) -> bool:
+    """Return whether a statement on a licence speaks of the text of the page, and not of a photo alone."""
+    if _OF_MEDIA.search(statement) and not _OF_TEXT.search(statement):
+        return False
+    return _SPEAKS_OF_TEXT.search(statement) is not None
+
+
+def _named(soup: BeautifulSoup) -> Iterator[tuple[str, str]]:
+    """Yield the name of each Creative Commons licence that a sentence without a link states for the text."""
+    for string in soup.find_all(string=_NAMED):
+        if string.find_parent((*_WITH_PHOTOS, *_NOT_READ)) is not None:
+            continue
+        block = string.find_parent(_BLOCKS)
+        if block is None or block.find("a", href=_CC_LINK) is not None:  # the link says more
+            continue
+        for sentence in _SENTENCE.split(str(string) if block.name == "body" else block.get_text(" ")[:2_000]):
+            if _is_of_text(sentence) and (named := licence_in(sentence)):
+                yield named, ""
+
+
+def _json_ld(content: object) -> Iterator[str]:
+    """Yield the licences of the objects at the top of JSON-LD, or in its `@graph`."""
+    if isinstance(content, list):
+        for each in content:
+            yield from _json_ld(each)
+    if not isinstance(content, dict):
+        return
+    yield from _json_ld(content.get("@graph"))
+    kinds = content.get("@type")
+    if {str(kind).lower() for kind in (kinds if isinstance(kinds, list) else [kinds])} & _MEDIA:
+        return
+    licence = content.get("license")
+    for each in licence if isinstance(licence, list) else [licence]:
+        value = each.get("@id") or each.get("url") or each.get("name") if isinstance(each, dict) else each
+        if isinstance(value, str) and value.strip():
+            yield value.strip()

@@ -34,7 +34,7 @@ from kb.checklist.stored.usage import (
     language_code,
     status_of,
 )
-from kb.sources.licences import licence_in
+from kb.licences import licence_in
 
 ID: Final = "id"
 OF_TAXON: Final = ("taxonid", "coreid", ID)

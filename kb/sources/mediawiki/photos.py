@@ -16,8 +16,8 @@ from data.images.decode import read_image
 from data.images.header import media_type_of
 from data.records import Anchor, AnchorImage, Article, Failure, Figure, LeftOut
 from kb import reasons
+from kb.licences import licence_freedom, short_licence
 from kb.sources.article_source import MAX_PIXELS, SMALLEST_SIDE_PX, AnchorBatch
-from kb.sources.licences import licence_freedom, short_licence
 from kb.sources.mediawiki.figures import Pictures, pictures_of
 from kb.sources.mediawiki.wiki_client import (
     MAX_PHOTO_BYTES,

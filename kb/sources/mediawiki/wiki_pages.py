@@ -18,7 +18,7 @@ from data.cache_file import CacheFile
 from data.codec import from_json, to_json
 from data.errors import BadInput, MissingRequirement, StoreError
 from kb.addresses import split_address
-from kb.sources.licences import short_licence
+from kb.licences import short_licence
 from kb.sources.mediawiki.clues import FIRST_SENTENCE_CHARACTERS, Clues, clues_from_wikitext
 from kb.sources.mediawiki.wiki_client import (
     TITLES_PER_REQUEST,

@@ -110,9 +110,3 @@ def test_files_without_a_list_are_refused(tmp_path: Path) -> None:
     for heading in known:
         listed = read_list(written(tmp_path, f"{heading},Count\nAythya affinis,3\n"))
         assert listed.lines == (ListedName(names=("Aythya affinis",)),)
-
-
-def test_names_in_two_columns_are_joined_and_repeated_rows_count_once(tmp_path: Path) -> None:
-    for heading in ("Genus,Species,Name", "genus,specificEpithet,common_name"):
-        listed = read_list(written(tmp_path, f"{heading}\nTurdus,merula,\nParus,major,Great Tit\nParus,major,Tit\n"))
-        assert [line.names[0] for line in listed.lines] == ["Turdus merula", "Parus major"]

@@ -4,8 +4,8 @@ import pytest
 from bs4 import BeautifulSoup
 
 from data.errors import BadInput
-from kb.sources.documents import MAX_CHARACTERS, NotReadable, decoded, read_document, read_file
-from kb.sources.licences import licence_freedom, licence_in, short_licence, stated_licence
+from kb.licences import licence_freedom, licence_in, short_licence
+from kb.sources.documents import MAX_CHARACTERS, NotReadable, decoded, read_document, read_file, stated_licence
 from kb.sources.plain_text import parse_text
 from tests.servers.ugly_site import ARTICLE, HEN, LOGIN, LOOKS, Reply, page, pdf, ugly_pages
 

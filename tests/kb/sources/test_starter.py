@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from data.files import sha256_hex
-from data.records import AnchorImage, Article, Failure, FetchedPage, LeftOut, PageRef, Source, Taxon
+from data.records import AnchorImage, Article, Failure, FetchedPage, LeftOut, PageRef, Source
 from data.starter.knowledge import FILE, read_bytes, read_vectors
 from kb.distill.extractive import ExtractiveDistiller
 from kb.distill.terms import term_from_article, term_id
@@ -25,13 +25,6 @@ def images(source: StarterSource, key: str, *, limit: int) -> tuple[AnchorImage,
     [(_, batch)] = source.fetch_anchors([(key, Article(source=Source(title=""), text=""))], limit=limit)
     assert isinstance(batch, AnchorBatch)
     return batch.images
-
-
-def test_shipped_species_are_located_and_others_left_out(source: StarterSource) -> None:
-    dodo = Taxon(taxon_id="raphus-cucullatus", scientific_name="Raphus cucullatus", rank="species")
-    found = list(source.locate([*source.taxa(), dodo]))
-    assert [isinstance(page, PageRef) for _, page in found] == [True] * len(source.taxa()) + [False]
-    assert found[-1][1] == LeftOut(name="Raphus cucullatus", reason=NO_PAGE)
 
 
 def test_a_body_is_parsed_into_a_lead_and_a_description(source: StarterSource) -> None:

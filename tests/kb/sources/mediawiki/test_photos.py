@@ -2,8 +2,8 @@
 
 from data.records import Article, Failure, Figure, LeftOut, Source
 from kb.http import RetryPolicy
+from kb.licences import licence_freedom
 from kb.sources.article_source import AnchorBatch
-from kb.sources.licences import licence_freedom
 from kb.sources.mediawiki.photos import PhotoFinder
 from kb.sources.mediawiki.wiki_client import WikiClient
 from kb.sources.mediawiki.wiki_pages import WikiPages

@@ -123,17 +123,6 @@ def test_a_large_wiki_is_queried_fifty_titles_at_a_time(wiki: FaultyWiki, source
     assert not any(request.get("generator") for request in wiki.requests)
 
 
-def test_unclaimed_pages_report_duplicates_not_unrequested_species(wiki: FaultyWiki, source: WikipediaSource) -> None:
-    wiki.pages["Our red friend"] = "<p>A bird.</p>"
-    wiki.wikitext["Our red friend"] = "{{Speciesbox|taxon=Cardinalis cardinalis}}"
-    asked = [taxon for taxon in birds() if taxon.scientific_name != "Falco columbarius"]
-    titles = titles_of(list(source.locate(asked)))
-    assert titles == {"Cardinalis cardinalis": "Our red friend", "Upupa epops": "Eurasian hoopoe"}
-    left = {item.name: (item.reason, item.detail) for item in source.locator.unclaimed(CHECKLIST)}
-    assert left["Northern cardinal"] == ("duplicate page", "as Our red friend")  # a taxobox is stronger evidence
-    assert "Merlin" not in left
-
-
 def test_an_update_asks_for_revisions_and_matches_only_changed_pages(wiki: FaultyWiki, source: WikipediaSource) -> None:
     wiki.pages |= {"Bill": "<p>A beak.</p>", "Lore": "<p>A part.</p>"}
     taxa = [bird(name) for name in ("Northern Cardinal", "Eurasian Hoopoe", "Merlin")]
