@@ -12,7 +12,7 @@ from kb.checklist.avilist import is_bird, load_checklist, profile_for
 from kb.checklist.name_files import columns_of, read_names_file, table_rows
 from kb.checklist.names import epithet_stem, fold, name_key, near_names, parse_name
 from kb.checklist.names_table import read_names, unused_columns
-from kb.checklist.selection import select, species_named
+from kb.checklist.selection import select
 from kb.checklist.shelf import checklist_of_species, is_of_build
 from kb.pipeline.selection import N_ASKED, Selection, with_profile
 from kb.sources.folder import OwnSource
@@ -174,19 +174,6 @@ def test_a_table_can_add_names_of_one_word_but_no_genera(tmp_path: Path) -> None
     assert [taxon.taxon_id for taxon in found.taxa] == ["pikachu", "bulbasaur", "vanessa-atalanta"]
     assert found.taxa[0].lineage == {"class": "Pokemon"}
     assert [row.name for row in found.left_out] == ["Eevee", "eevee", "Turdus", "Turduss", "Vanessa"]
-
-
-def test_one_word_names_a_species_where_more_is_known_of_it() -> None:
-    named = species_named(CHECKLIST, "Pikachu", lineage={"class": "Pokemon"})
-    assert (named.taxon_id, named.rank, named.lineage) == ("pikachu", "species", {"class": "Pokemon"})
-    assert species_named(CHECKLIST, "Doduo", common_names=["Doduo"]).common_name == "Doduo"
-    with pytest.raises(BadInput, match="looks like the genus Turdus") as caught:
-        species_named(CHECKLIST, "Turduss", common_names=["Robin"])
-    assert caught.value.hint is not None and "--lineage genus=Turduss" in caught.value.hint
-    assert species_named(CHECKLIST, "Turduss", lineage={"genus": "Turduss"}).taxon_id == "turduss"
-    with pytest.raises(BadInput, match="Expected the scientific name") as bare:
-        species_named(CHECKLIST, "Pikachu")
-    assert bare.value.hint is not None and "needs --common-name or --lineage" in bare.value.hint
 
 
 def test_a_bad_table_is_refused_with_the_reason_and_line(tmp_path: Path) -> None:

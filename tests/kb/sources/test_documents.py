@@ -117,7 +117,7 @@ NAMES = {
         "Domaine public (usage non commercial)", "Dominio público; uso comercial prohibido", "CC BY–NC 4.0",
         "Creative Commons Attribution-No Derivative Works 3.0 Unported", "CC BY 4.0, no commercial use",
         "Creative Commons Attribution Non Commercial 2.0", "Creative Commons Attribution No Derivatives 4.0",
-        "mit Genehmigung des Fotografen",
+        "mit Genehmigung des Fotografen", "CC BY 4.0 (non-free)",
     ),
     "unknown": (
         "", "unknown", "See below", "Flickr", "my photo", "Bild-LogoSH", "Kogl Type 2", "CC Sampling Plus 1.0",
@@ -155,10 +155,9 @@ def test_freedom_is_known_by_name_url_or_mark() -> None:
     assert licence_freedom("", "http://creativecommons.org/publicdomain/zero/1.0/deed.en") == "free"
     assert licence_freedom("CC BY 4.0", is_marked_unfree=True) == "not free"
     for kind in ("sampling+/1.0", "devnations/2.0", "by-sampling/1.0"):
-        assert licence_freedom("", f"https://creativecommons.org/licenses/{kind}/") == "unknown", kind
-        assert licence_freedom("CC BY 1.0", f"https://creativecommons.org/licenses/{kind}/") == "unknown", kind
-    statement = "This work is under a Creative Commons Attribution Non Commercial (CC-BY-NC) 4.0 License."
-    assert licence_in(statement) == "CC BY-NC 4.0"
+        address = f"https://creativecommons.org/licenses/{kind}/"
+        assert licence_freedom("", address) == licence_freedom("CC BY 1.0", address) == "unknown", kind
+    assert licence_in("A Creative Commons Attribution Non Commercial (CC-BY-NC) 4.0 License") == "CC BY-NC 4.0"
     long = "Creative Commons Attribution-Share Alike 4.0"
     assert short_licence(long, "https://creativecommons.org/licenses/by-sa/4.0/") == "CC BY-SA 4.0"
     assert short_licence("", "//creativecommons.org/publicdomain/zero/1.0/") == "CC0 1.0"

@@ -164,14 +164,8 @@ def test_only_text_that_a_reader_sees_counts() -> None:
 def test_time_to_find_hidden_text_grows_with_the_page_alone() -> None:
     rules = "".join(f".b.a{n}, .c .b {{display:none}}" for n in range(4_000))
     styles = (
-        "@" * 20_000,
-        "a" * 20_000,
-        "/*" * 10_000,
-        "{" * 20_000,
-        "[a:b(" * 4_000,
-        "a " * 10_000 + "{display:none}",
-        rules,
-    )
+        "@" * 20_000, "a" * 20_000, "/*" * 10_000, "{" * 20_000, "[a:b(" * 4_000, "a " * 10_000 + "{display:none}", rules,
+    )  # fmt: skip
     started = time.process_time()
     for style in styles:
         assert "Red" in parsed(f"<style>{style}</style>" + "<p class=b>Red.</p>" * 1_000).text

@@ -2,7 +2,6 @@
 
 from data.records import Article, Failure, Figure, LeftOut, Source
 from kb.http import RetryPolicy
-from kb.licences import licence_freedom
 from kb.sources.article_source import AnchorBatch
 from kb.sources.mediawiki.photos import PhotoFinder
 from kb.sources.mediawiki.wiki_client import WikiClient
@@ -88,7 +87,6 @@ def test_unfree_licences_can_be_allowed_and_are_recorded(wiki: FaultyWiki) -> No
     wiki.files["Mark.jpg"] = File(content=jpeg((1, 1, 9)), metadata=logo)
     batch = batch_of(wiki, *wiki.files, any_licence=True)
     assert [image.anchor.licence for image in batch.images] == ["CC BY-NC 2.0", "CC BY 4.0 (non-free)"]
-    assert licence_freedom("CC BY 4.0 (non-free)") == "not free"
 
 
 def test_requests_are_few(wiki: FaultyWiki) -> None:

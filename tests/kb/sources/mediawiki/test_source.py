@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from data.errors import BadInput, UnknownTaxon
+from data.errors import UnknownTaxon
 from data.records import Failure, FetchedPage, LeftOut, PageRef, Source, Taxon
 from kb.checklist.avilist import load_checklist
 from kb.http import RetryPolicy
@@ -260,14 +260,6 @@ def test_a_list_page_gives_species_and_reasons_for_the_rest(odd: WikipediaSource
         "Dodo of nowhere": "no page", "Bird & Co. 50% (brand)": "not a bird",
     }  # fmt: skip
     assert odd.n_requests == 3
-
-
-def test_a_category_includes_its_subcategories(odd: WikipediaSource) -> None:
-    assert odd.titles_in_category("Animals") == ["Common toad", "Gray Heron", "Kea (parrot)"]
-    with pytest.raises(BadInput, match="There are no articles in the category 'None such'"):
-        odd.titles_in_category("None such")
-    with pytest.raises(BadInput, match=r"There is no page 'a\|b'"):
-        odd.titles_in_list("a|b")
 
 
 def test_terms_are_found_by_title_redirect_or_given_page(odd: WikipediaSource) -> None:
