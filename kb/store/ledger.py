@@ -276,9 +276,9 @@ class Ledger(LedgerFile):
         """Make the next build encode the contents of these collections again, but for those of `encoded`."""
         self.delete(
             "steps",
-            "stage = 'encode' AND space = ?1"
-            " AND subject_id NOT IN (SELECT subject_id FROM encoded WHERE collection = ?1)",
-            [(name,) for name in collections],
+            "stage = 'encode' AND space = ?"
+            " AND subject_id NOT IN (SELECT subject_id FROM encoded WHERE collection = ?)",
+            [(name, name) for name in collections],
         )
 
     def outdate_steps(self, subject_ids: Sequence[str], stage: str) -> None:

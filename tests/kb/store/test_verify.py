@@ -186,8 +186,8 @@ def test_damage_to_the_ledger_is_an_error_with_remedies(copy: tuple[Path, str], 
     path, digest = copy
     whole = (path / "ledger.sqlite").read_bytes()
     for name, harm in LEDGER.items():
-        for left in path.glob("ledger.sqlite-*"):
-            left.unlink()
+        for left in path.glob("ledger.sqlite*"):
+            left.unlink()  # a new file: cursors in an earlier error may still hold the old one open
         (path / "ledger.sqlite").write_bytes(whole)
         harm(path)
         for use in (kb.open, lambda path: build(path, encoders)) if "entry" in name else ():
