@@ -1,4 +1,4 @@
-"""Recall, time and memory of other indexes, beside the exact product that look-ups use.
+"""Recall, time and memory of indexes beside the exact product, and of the graphs that look-ups ask.
 
     python -m benchmarks.neighbours [--texts 20000] [--queries 300]
     python -m benchmarks.neighbours --graphs 5 --queries 1000
