@@ -1,5 +1,6 @@
 import json
 import sqlite3
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from data.errors import BadInput, SpaceMismatch
 from data.records import TaxonMatch
 from kb.lookup.context import context
+from kb.lookup.context_settings import CONTEXT_PRESETS, ContextSources
 from kb.lookup.field_marks import BETWEEN_SIDES, CONFLICT, MARKING, SOME_PART, MarkIndex
 from kb.lookup.query_file import FileQuery, read_queries
 from kb.lookup.search import MAX_QUERY_WORDS, corrected, in_lexicon_words, search, suggestions
@@ -68,7 +70,8 @@ def test_matches_are_sorted_by_score_then_name_limited_and_empty_for_nonsense() 
 
 
 def test_an_encoder_with_another_space_is_refused() -> None:
-    for look_up in (search, context):
+    sources = ContextSources(settings=CONTEXT_PRESETS["paper"])  # never asks the knowledge base
+    for look_up in (search, context, partial(context, sources=sources)):
         with pytest.raises(SpaceMismatch, match="bag-of-words/2048; these encoders make vectors of bag-of-words/64"):
             look_up(STORE, "red crest", BagOfWords(dim=64))
 
