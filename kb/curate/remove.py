@@ -102,8 +102,9 @@ def _found(ledger: Ledger, subjects: Sequence[_Subject], names: Sequence[str]) -
         chosen = exact or list(matches.values())
         if not chosen and fold(name) in gone:
             continue
-        if not chosen and (term := _shipped(name)) is not None:
-            chosen = [term]  # look-ups explain it even if no build has it
+        if not chosen:  # look-ups explain a term of the glossary even if no build has it
+            glossary = map(_of_term, shipped_terms())
+            chosen = [term for term in glossary if fold(name) in map(fold, term.names)][:1]
         if not chosen:
             known = [known for subject in subjects for known in subject.names]
             raise UnknownTaxon(name, suggestions=nearest(name, known, 3), where="the knowledge base")
@@ -126,11 +127,6 @@ def _subjects(ledger: Ledger) -> Iterator[_Subject]:
 def _of_term(term: Term) -> _Subject:
     names = (term.name, *term.aliases)
     return _Subject(key=term.term_id, name=term.name, reason=f"term: {reasons.REMOVED}", names=names)
-
-
-def _shipped(name: str) -> _Subject | None:
-    terms = (term for term in shipped_terms() if fold(name) in map(fold, (term.name, *term.aliases)))
-    return next(map(_of_term, terms), None)
 
 
 def _files(layout: Layout, ledger: Ledger, keys: Collection[str] | None = None) -> set[Path]:
