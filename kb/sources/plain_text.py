@@ -126,7 +126,7 @@ _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
 _SIMPLE = re.compile(r"[\w.#*-]+(?:\s+[\w.#*-]+)*(?:\s*>\s*[\w.#*-]+)?")
 _PART = re.compile(r"[.#\[]?[\w-]+")
 _ATTRIBUTE = re.compile(r"\[\s*([\w-]+)[^\]]*\]?")
-_STATE = re.compile(r":(?:hover|focus|active|target|checked|before|after|root|host)|::")
+_STATE = re.compile(r":(?:hover|focus|active|target|before|after|root|host)|::")
 _FONT_SIZE = re.compile(r"(?:^|\s)(0|[\d.]+(?:[a-z]+|%))(?=[/\s]|$)")
 _LENGTH = re.compile(r"(-?[\d.]+)(px|pt|em|rem|ch|vw|vh|%)?")
 _MOVED = re.compile(r"translate[xy3d]*\(([^()]*)\)")
@@ -135,18 +135,11 @@ _INHERITED = ("visibility", "font-size", "color")
 _OF_USE = frozenset(
     ("display", "content-visibility", "opacity", "animation", "animation-name", "transition", "text-indent", "clip",
      "clip-path", "transform", "overflow", "width", "height", "max-width", "max-height", "min-width", "min-height",
-     "padding", "background-clip", "-webkit-background-clip", "text-shadow", "font", *_SIDES, *_INHERITED,
+     "padding", "background-clip", "-webkit-background-clip", "text-shadow", *_SIDES, *_INHERITED,
      *(f"{kind}-{side}" for kind in ("margin", "padding") for side in _SIDES))
 )  # fmt: skip
-_WITH_OTHERS = _OF_USE - {
-    "display",
-    "visibility",
-    "content-visibility",
-    "text-indent",
-    "clip",
-    "clip-path",
-    "font-size",
-}
+_ALONE = frozenset(("display", "visibility", "content-visibility", "text-indent", "clip", "clip-path", "font-size"))
+"""Properties that hide whatever the others are."""
 _Style = dict[str, str]
 _Declared = dict[str, tuple[bool, str]]
 """Property -> whether it is important, and its value."""
@@ -164,7 +157,7 @@ class _Rule:
     is_direct: bool
     """Its second part is the parent."""
     can_hide: bool
-    """Else the rule is not simple or conditional: what it shows counts as shown, what it hides too."""
+    """Else its selector is not simple, or it has a condition: only what it shows counts."""
 
 
 def remove_hidden(root: Tag) -> None:
@@ -226,7 +219,7 @@ def _rules(root: Tag) -> dict[str, list[_Rule]]:
             if not _STATE.search(selector):
                 rules.append(_rule(selector.strip(), declared, n, is_certain=not around))
     hiding = {"display"}.union(*(_hiding(rule.declared) for rule in rules if rule.can_hide))
-    counting = _OF_USE if hiding & _WITH_OTHERS else hiding
+    counting = hiding if hiding <= _ALONE else _OF_USE
     found: dict[str, list[_Rule]] = {}
     for rule in rules if len(rules) <= MAX_RULES else ():
         if rule.declared.keys() & counting and (rule.can_hide or rule.parts[0]):
@@ -336,7 +329,7 @@ def _hides_by(name: str, value: str, style: _Style) -> bool:
             size is not None and size <= -900 and not {side, "padding", f"padding-{side}", "transform"} & style.keys()
         )
     if name == "clip":
-        return value.startswith("rect(") and {*re.findall(r"[\d.]+", value)} <= {"0", "1"}
+        return re.fullmatch(r"rect\((?:[01](?:px|em|%)?[, ]*){4}\)", value) is not None
     if name == "clip-path":
         return value in ("inset(50%)", "inset(100%)")
     if name == "transform":

@@ -143,14 +143,14 @@ HIDDEN = (
 SHOWN = (
     'style="opacity:0.5"', 'style="font-size:0.9em"', 'style="left:-9px"', 'style="width:0"', 'class="wide"', "",
     'style="display:inline"', 'role="tabpanel" hidden', 'class="on-paper"', 'class="tab active"', 'class="tab" data-on',
-    'class="tab desk"', 'class="tab" style="display:block"', 'style="display:none;display:block"', 'id="gone" class="tab up"',
+    'class="tab desk"', 'class="tab" style="display:block"', 'style="display:none;display:block"', 'class="tab up"',
     'style="height:1em;overflow:hidden"', 'style="width:1%;overflow:hidden"', 'style="opacity:0;animation:rise 1s"',
-    'style="margin-left:-1000px;padding-left:1000px"', 'style="height:0;padding-top:56%;overflow:hidden"',
+    'style="margin-left:-1000px;padding-left:1000px"', 'style="height:0;padding-top:56%;overflow:hidden"', 'style="clip:rect(auto, 0, 0, auto)"',
 )  # fmt: skip
 RULES = """<style>/* {} */ .cloaked, #gone { Display : None } p>span.a-b{visibility:hidden} body{opacity:0}
 .wide:hover{display:none} @media print { .on-paper {display:none} } .on-paper{color:red} .tab.active {display:block}
-.tab{display:none} .tab[data-on]{display:block} @media (width > 9px) {.desk{display:block}} p .up{display:flex!important}
-div .tab.active, p>b>.active, .loud{display:none!important} .tab:hover{display:block}</style>
+.tab{display:none} .tab[data-on]{display:block} @media (width > 9px) {.desk{display:block}}
+div .tab.active, p>b>.active, .loud{display:none!important} .tab:hover, .a:checked~.up{display:block}</style>
 <style media="print">span{display:none}</style>"""
 
 
