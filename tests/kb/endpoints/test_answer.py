@@ -128,8 +128,8 @@ def test_a_streamed_answer_is_the_one_that_is_not_streamed() -> None:
         {"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}},
     ]
     for end in ("data: [DONE]\n\n", ""):
-        found = reply_of(chat_of_events(events(*parts, end=end), "m"), REQUEST, Endpoint(model="m"))
-        assert (found.text, found.reasoning, found.finish) == ("Yes", "Hm.", "stop")
+        found = reply_of(chat_of_events(events(*parts, end=end), "m"), REQUEST, Endpoint(model="n"))
+        assert (found.text, found.model, found.reasoning, found.finish) == ("Yes", "m", "Hm.", "stop")
         assert (found.input_tokens, found.output_tokens, found.citations[0].source.url) == (3, 2, URL)
         assert found.logprobs is not None and found.logprobs[0].token == "Yes"
     with pytest.raises(ReplyLost, match="the stream ended before the reply did"):

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import math
 import socket
 import traceback
 from collections.abc import Iterator
@@ -87,18 +86,6 @@ def test_the_request_payload_follows_the_protocol() -> None:
             "json_schema": {"name": "reply", "strict": True, "schema": SCHEMA},
         },
     }
-
-
-def test_a_reply_has_text_tokens_cost_and_logprobs() -> None:
-    tokens = (("Yes", math.log(0.9), (("Yes", math.log(0.9)), ("No", math.log(0.1)))),)
-    with OpenAIServer(Answer(text="Yes", logprobs=tokens, input_tokens=1000, output_tokens=10)) as server:
-        reply = ask(server, request(top_logprobs=2), price_in=2.0, price_out=5.0)
-    assert (reply.text, reply.model, reply.finish, reply.cached) == ("Yes", "m", "stop", False)
-    assert (reply.input_tokens, reply.output_tokens) == (1000, 10)
-    assert reply.cost_usd == pytest.approx(1000 * 2e-6 + 10 * 5e-6)
-    assert reply.logprobs is not None
-    assert [(token.token, token.logprob) for token in reply.logprobs] == [("Yes", math.log(0.9))]
-    assert reply.logprobs[0].top == (("Yes", math.log(0.9)), ("No", math.log(0.1)))
 
 
 def test_a_byte_order_mark_and_signs_of_life_before_an_answer_are_passed_over() -> None:

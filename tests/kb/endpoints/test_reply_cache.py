@@ -62,14 +62,6 @@ def test_offline_mode_replays_cached_replies_only(tmp_path: Path) -> None:
         assert server.n_calls == 1
 
 
-def test_the_cache_file_does_not_contain_the_api_key(tmp_path: Path) -> None:
-    with OpenAIServer("Yes", key=KEY) as server, connection(server, tmp_path / "r.sqlite") as chat:
-        wait_for(chat.reply(ASKED))
-    files = list(tmp_path.iterdir())
-    assert files != []
-    assert not any(KEY.encode() in file.read_bytes() for file in files)
-
-
 def test_a_file_that_is_not_a_cache_is_kept_under_another_name(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
