@@ -11,7 +11,7 @@ change or nothing, and a process that is killed leaves the ledger as it was, wit
 Readers lock the generation that they opened, and writers delete the others once the commit is on the disk. The ledger
 knows the checksum of the manifest, and so all files.
 
-Chroma maps index files unchecked, and changes `chroma.sqlite3` as it opens it. So a reader opens a temporary folder
+Chroma maps index files unchecked, and changes `chroma.sqlite3` as it opens it. So a reader opens a private folder
 with a copy of that file and links to the others, after a look at the checksums. Chroma and the matrices restore each
 other.
 
@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -39,8 +40,8 @@ from data.arrays import FloatArray, IntArray
 from data.batches import grouped
 from data.contracts import VectorTable
 from data.errors import FieldmarkError, SourceUnavailable, StoreError
-from data.files import Closing, file_checksum, sha256_hex, write_atomic, writing
-from kb.store.chroma import PAGE, Chroma, Row, tidy
+from data.files import Closing, file_checksum, sha256_hex, user_folder, write_atomic, writer_lock, writing
+from kb.store.chroma import PAGE, Chroma, Row, n_slots, tidy
 from kb.store.layout import (
     CollectionKind,
     KnowledgeBaseInfo,
@@ -59,6 +60,7 @@ SUM = "manifest"
 SERVER = "chroma server"
 """Fact with the address of the server that holds all rows; absent while they are being written."""
 GROUP = 1_000  # subjects written at a time
+MOST_SLOTS = 1.3  # of the index files for each row
 _PART = ".part-"
 _CHROMA = "chroma/"
 _HEADERS = Lock()
@@ -150,6 +152,28 @@ class Generation(Closing):
             return all(file_checksum(self.folder / file) == self.files[file] for file in files)
         except (OSError, ValueError, KeyError):
             return False
+
+
+@contextmanager
+def private_folder() -> Iterator[Path]:
+    """Give a folder that is deleted at the end; that of a process that was ended goes with the next one.
+
+    Raises:
+        MissingRequirement: if the user's folder cannot be written.
+    """
+    home = user_folder() / "opened"
+    for lock in home.glob("*.lock"):
+        with suppress(FieldmarkError), writer_lock(lock):
+            shutil.rmtree(lock.with_suffix(""), ignore_errors=True)
+            lock.unlink(missing_ok=True)
+    folder = home / secrets.token_hex(8)
+    with writer_lock(folder.with_suffix(".lock"), wait_s=1):
+        folder.mkdir()
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.with_suffix(".lock").unlink(missing_ok=True)
 
 
 def _is_locked(file: BinaryIO, *, is_shared: bool) -> bool:
@@ -255,6 +279,9 @@ def publishing(
         notes = [f"The matrix of {name} was damaged; filled again from Chroma" for name in damaged if name not in lost]
         if expected and not is_filled:
             notes = ["Chroma was missing, damaged or incomplete; filled again from the matrices"]
+        n_rows = sum(expected.get(kind, 0) for kind, _ in collection_names(info).values())
+        if is_filled and not (damaged or info.chroma) and n_slots(held.folder / _CHROMA) > MOST_SLOTS * n_rows:
+            is_filled = False  # a new one has no deleted rows
         if info.chroma:
             ledger.drop_fact(SERVER)
         ledger.pending.clear()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
@@ -21,7 +20,7 @@ from data.errors import FieldmarkError, SourceUnavailable, SpaceMismatch, StoreE
 from data.files import Closing
 from data.records import RangeFact, Source, SpeciesEntry, Status, Taxon, Term
 from kb.store.chroma import Chroma
-from kb.store.generations import SERVER, generation_of, read_table
+from kb.store.generations import SERVER, generation_of, private_folder, read_table
 from kb.store.layout import CollectionKind, KnowledgeBaseInfo, Layout, check_info, collection_name
 from kb.store.ledger import Ledger
 from kb.store.rows import end_of_mark, term_of
@@ -64,7 +63,7 @@ class KnowledgeBase(Closing):
         self._tables: dict[str, VectorTable] = {}
         self._derived: dict[object, Any] = {}
         self._derived_lock = RLock()
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folders = ExitStack()
 
     def derived(self, make: Callable[[Self], DerivedT]) -> DerivedT:
         """Return `make(self)`, computed once and kept until this is closed: the look-up index, for example."""
@@ -262,18 +261,18 @@ class KnowledgeBase(Closing):
 
     @cached_property
     def _chroma(self) -> Chroma | None:
-        """The Chroma on the server, or that in the folder, opened in a temporary one; None if there is none to ask."""
+        """The Chroma on the server, or that in the folder, opened in a private one; None if there is none to ask."""
         try:
             if self.info.chroma:
                 if self.ledger.fact(SERVER) != self.info.chroma:
                     raise StoreError("The Chroma server is not filled; kb verify fills it")
                 return Chroma(self.info, self.path, self.path)
             if self._published.has_chroma():
-                self._folder = tempfile.TemporaryDirectory(prefix="fieldmark-")
-                self._published.copy_chroma(Path(self._folder.name), is_linked=True)
-                return Chroma(self.info, Path(self._folder.name), self.path)
+                folder = self._folders.enter_context(private_folder())
+                self._published.copy_chroma(folder, is_linked=True)
+                return Chroma(self.info, folder, self.path)
             _warn_once(f"Chroma in {self._published.folder} is missing or damaged; kb verify repairs it")
-        except (FieldmarkError, OSError) as error:
+        except (FieldmarkError, OSError, ImportError) as error:  # ImportError: a system without locks
             _warn_once(str(error))
         return None
 
@@ -305,8 +304,7 @@ class KnowledgeBase(Closing):
         """Close all files."""
         self._tables.clear()
         self._drop_chroma()
-        if self._folder is not None:
-            self._folder.cleanup()
+        self._folders.close()
         self._published.close()
         self.ledger.close()
 

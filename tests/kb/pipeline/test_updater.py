@@ -8,7 +8,7 @@ import pytest
 
 import kb
 from data.contracts import Encoders
-from data.errors import MissingKnowledgeBase, SourceUnavailable, UsageError
+from data.errors import SourceUnavailable, UsageError
 from data.records import Change, ChatReply, ChatRequest, Progress
 from kb.checklist.avilist import load_checklist
 from kb.http import RetryPolicy
@@ -107,20 +107,6 @@ def test_an_update_that_fails_leaves_what_was_there_and_is_completed_by_the_next
         assert entry.source.revision == 1
     kb.update(path, [second_state()], encoders)
     assert kb.verify(path).digest == fresh_digest
-
-
-def test_missing_knowledge_bases_and_unrelated_sources_are_refused(
-    path: Path, encoders: Encoders, tmp_path: Path
-) -> None:
-    class Elsewhere(EditedPages):
-        @property
-        def name(self) -> str:
-            return "elsewhere"
-
-    with pytest.raises(MissingKnowledgeBase):
-        kb.update(tmp_path / "none.kb", [EditedPages()], encoders)
-    with pytest.raises(UsageError, match="no page from these sources: elsewhere"):
-        kb.update(path, [Elsewhere()], encoders)
 
 
 def test_an_interrupted_update_is_reported_and_completed_by_the_next(

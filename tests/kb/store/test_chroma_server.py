@@ -1,6 +1,8 @@
+import socket
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -52,6 +54,50 @@ def test_a_shared_server_keeps_knowledge_bases_separate(
     with kb.open(tmp_path / "a.kb") as store:
         [vector] = encoders.sentence.encode_texts([store.summary_texts()[0]])
         assert len(store.query_species(vector, 10)) == 4
+
+
+def test_a_server_of_another_state_or_without_its_data_costs_no_species(
+    tmp_path: Path, encoders: Encoders, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    server, path = ChromaServer(tmp_path / "data"), tmp_path / "a.kb"
+    settings = BuildSettings(chroma=server.address)
+    [vector] = encoders.sentence.encode_texts(["red crown"])
+    asked, nearest = list[str](), Chroma.nearest
+
+    def counted(chroma: Chroma, *arguments: Any) -> list[list[str]]:
+        asked.append("once")
+        return nearest(chroma, *arguments)
+
+    monkeypatch.setattr(Chroma, "nearest", counted)
+    server.start()
+    try:
+        kb.build(path, made_up_taxa(7), PageSource(), encoders, terms=TERMS, settings=settings)
+        monkeypatch.setattr("kb.store.knowledge_base.TIES", 0)
+        with kb.open(path) as reader:
+            right = reader.query_species(vector, 3)
+            kb.build(path, made_up_taxa(40), PageSource(revision=2), encoders, terms=TERMS, settings=settings)
+            kb.remove(path, ["Avis 001", "Avis 002"])
+            assert caplog.text == ""
+            assert [reader.query_species(vector, 3) for _ in range(3)] == [right] * 3
+        assert len(asked) == 2 and caplog.text.count("holds another state") == 1
+        with kb.open(path) as reader:
+            right = reader.query_species(vector, 9)
+        server.stop()
+        server.forget()
+        server.start()
+        with kb.open(path) as reader:
+            assert reader.query_species(vector, 9) == right
+        toml, fact = Layout(path).toml, "chroma ="
+        toml.write_text("\n".join(line for line in toml.read_text().splitlines() if not line.startswith(fact)))
+        with socket.create_server(("127.0.0.1", 0)) as silent:  # accepts, and never answers
+            toml.write_text(f'{toml.read_text()}\nchroma = "http://127.0.0.1:{silent.getsockname()[1]}"\n')
+            monkeypatch.setattr("kb.store.chroma.PROBE_TIMEOUT_S", 0.2)
+            with pytest.raises(SourceUnavailable, match="does not answer"):
+                Chroma(Layout(path).require(), path, path)
+            with kb.open(path) as reader:
+                assert reader.query_species(vector, 9) == right
+    finally:
+        server.stop()
 
 
 def test_verify_fills_a_server_address_written_into_kb_toml(

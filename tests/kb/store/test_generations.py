@@ -16,7 +16,7 @@ from data.errors import KnowledgeBaseLocked
 from data.files import writer_lock
 from kb.sources.starter import StarterSource
 from kb.store import generations
-from kb.store.chroma import Chroma
+from kb.store.chroma import Chroma, n_slots
 from kb.store.layout import Layout
 from kb.store.ledger import Ledger
 from kb.store.ledger_file import connect_writer
@@ -114,6 +114,16 @@ def test_a_published_folder_never_changes_and_goes_when_its_readers_have_gone(pa
     assert kb.verify(path).ok
 
 
+def test_deleted_rows_do_not_pile_up_in_the_index(path: Path) -> None:
+    [first] = path.glob("vectors/*/chroma")
+    n = n_slots(first)
+    for name in ("Avis 000", "Avis 001", "Avis 002"):
+        kb.remove(path, [name])
+    [last] = path.glob("vectors/*/chroma")
+    assert n_slots(last) < 0.6 * n
+    assert kb.verify(path).ok
+
+
 def test_look_ups_ask_chroma_and_score_its_candidates_by_the_opened_state(
     path: Path, encoders: Encoders, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -199,9 +209,19 @@ def test_no_vector_stays_in_the_ledger_but_those_of_anchors_without_a_photo(path
 
 def test_a_build_deletes_what_killed_writers_left(path: Path, encoders: Encoders) -> None:
     (path / "calibration").mkdir(exist_ok=True)
-    left = [path / name / ".part-0123456789abcdef" for name in ("", "runs", "calibration", "articles/00")]
+    left = [path / name / ".part-0123456789abcdef" for name in ("", "runs", "calibration", "articles/00", "vectors/x")]
+    left[-1] = left[-1].parents[1] / left[-1].name / "half"
     for file in left:
         file.parent.mkdir(exist_ok=True)
         file.write_bytes(b"half")
     kb.build(path, made_up_taxa(N), PageSource(), encoders, terms=TERMS)
     assert [file for file in left if file.exists()] == []
+
+
+def test_a_publication_that_fails_leaves_the_vectors_as_they_were(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = contents(path / "vectors")
+    for work in ("chroma.Chroma.delete", "generations.write_atomic", "ledger.Vectors.drop"):
+        with monkeypatch.context() as patched, pytest.raises(ZeroDivisionError):
+            patched.setattr(f"kb.store.{work}", lambda *_: 1 // 0)
+            kb.remove(path, ["Avis 001"])
+        assert contents(path / "vectors") == before

@@ -32,25 +32,6 @@ def path(built: Path, tmp_path: Path) -> Path:
     return shutil.copytree(built, tmp_path / "a.kb")
 
 
-def test_spaces_chunks_and_neighbours_of_a_store(path: Path, encoders: Encoders) -> None:
-    [query] = encoders.sentence.encode_texts(["a bird with a red crown and black wings"])
-    with kb.open(path) as store:
-        store.check_space(encoders.spaces)
-        for refused in (lambda: store.check_space(["ViT-L-14/openai"]), lambda: store.chunk_vectors("ViT-L-14/openai")):
-            with pytest.raises(SpaceMismatch, match="ViT-L-14"):
-                refused()
-        chunks = [chunk for entry in store.species(store.taxon_ids) for chunk in entry.chunks]
-        assert store.chunk_texts([chunk.chunk_id for chunk in chunks]) == [chunk.text for chunk in chunks]
-        with pytest.raises(KeyError):
-            store.chunk_texts(["missing-id"])
-        texts = encoders.sentence.encode_texts(store.summary_texts())
-        products = dict(zip(store.taxon_ids, (texts @ query).tolist(), strict=True))
-        found = dict(store.query_species(query, len(products)))
-    assert found == pytest.approx(products, abs=1e-5)
-    assert list(found.values()) == sorted(found.values(), reverse=True)
-    assert len(found) == 5
-
-
 def test_reading_a_store_does_not_import_chromadb(path: Path) -> None:
     """Opening a store and reading matrices and entries avoids the slow import of chromadb."""
     code = (
@@ -61,6 +42,22 @@ def test_reading_a_store_does_not_import_chromadb(path: Path) -> None:
         "sys.exit('chromadb' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code, str(path)], check=False).returncode == 0
+
+
+def test_the_copy_of_a_process_that_was_ended_goes_with_the_next_one(
+    path: Path, encoders: Encoders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FIELDMARK_HOME", str(tmp_path / "home"))
+    code = (
+        "import os, sys, kb, numpy; store = kb.open(sys.argv[1]);"
+        f"store.query_species(numpy.ones({encoders.sentence.dim}), 1); os.kill(os.getpid(), 9)"
+    )
+    assert subprocess.run([sys.executable, "-c", code, str(path)], check=False).returncode == -9
+    [left] = (tmp_path / "home" / "opened").glob("*/chroma.sqlite3")
+    with kb.open(path) as store:
+        store.query_species(encoders.sentence.encode_texts(["red"])[0], 1)
+        assert not left.exists() and len([*left.parents[1].glob("*/chroma.sqlite3")]) == 1
+    assert [*left.parents[1].iterdir()] == []
 
 
 def test_a_reader_keeps_its_snapshot_during_a_build(
@@ -80,6 +77,8 @@ def test_a_reader_keeps_its_snapshot_during_a_build(
         assert (later.ids, later.owners.tolist()) == (chunks.ids, chunks.owners.tolist())
         assert np.array_equal(later.vectors, chunk_matrix)
         assert reader.chunk_texts(later.ids) == texts
+        with pytest.raises(SpaceMismatch, match="ViT-L-14"):
+            reader.chunk_vectors("ViT-L-14/openai")
         assert reader.species(reader.taxon_ids) == entries
         found = reader.query_species(question, 9)
         assert [taxon_id for taxon_id, _ in found] == [taxon_id for taxon_id, _ in near]

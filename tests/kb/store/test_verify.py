@@ -1,5 +1,3 @@
-import json
-import random
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -15,10 +13,7 @@ from data.contracts import Encoders
 from data.errors import MissingKnowledgeBase, StoreError, UsageError
 from data.records import Verification
 from kb import OwnText
-from kb.store.chroma import Chroma
-from kb.store.layout import Layout
 from kb.store.ledger import Ledger
-from kb.store.rows import subject_of, texts_of
 from tests.pages import PageSource, made_up_taxa
 
 N = 6
@@ -41,15 +36,6 @@ def original(tmp_path_factory: pytest.TempPathFactory, encoders: Encoders) -> tu
 @pytest.fixture
 def copy(original: tuple[Path, str], tmp_path: Path) -> tuple[Path, str]:
     return shutil.copytree(original[0], tmp_path / "copy.kb"), original[1]
-
-
-def without_a_row_of_chroma(path: Path) -> None:
-    layout = Layout(path)
-    with closing(Ledger(layout.ledger, read_only=True)) as ledger:
-        subject = subject_of(next(ledger.entries()))
-    with Chroma(layout.require(), next(layout.vectors.glob("*/chroma")), path) as collections:
-        name = next(name for name, (kind, _) in collections.names.items() if kind == "anchors")
-        collections.delete(name, [next(iter(texts_of(subject, "anchors")))])
 
 
 def sql(statement: str, file: str = "ledger.sqlite") -> Harm:
@@ -83,13 +69,6 @@ def flipped(content: bytes) -> bytes:
     return content[:-3] + bytes([content[-3] ^ 1]) + content[-2:]
 
 
-def scattered(content: bytes) -> bytes:
-    found = bytearray(content)
-    for place in random.Random(7).sample(range(len(content)), 64):
-        found[place] ^= 0x55
-    return bytes(found)
-
-
 def without_tables(content: bytes) -> bytes:
     return content.replace(b"CREATE TABLE", b"CREATE TABL\xf4")  # SQLite's own message is then not UTF-8
 
@@ -99,30 +78,15 @@ def with_a_garbled_page(content: bytes) -> bytes:
     return content[:third] + b"\x7f" * 8192 + content[third + 8192 :]
 
 
-def of_other_species(path: Path) -> None:
-    index = min(path.glob("vectors/*/rows-*.json"))
-    content = json.loads(index.read_bytes())
-    index.write_text(json.dumps({**content, "owners": content["owners"][::-1]}))
-
-
-TEXT_IN_CHROMA = (
-    "UPDATE embedding_metadata SET string_value = 'pink' WHERE key = 'chroma:document' AND id IN "
-    "(SELECT max(id) FROM embedding_metadata WHERE key = 'chroma:document')"
-)
 CHROMA = "Chroma was missing, damaged or incomplete; filled again from the matrices"
 MATRIX = "was damaged; filled again from Chroma"
 FETCH = "is missing or damaged; kb build fetches it again"
 TOML = "kb.toml was missing or damaged; restored from the ledger"
 DAMAGES: dict[str, tuple[Harm, str, str]] = {
-    "Chroma: a row is gone": (without_a_row_of_chroma, CHROMA, "verify"),
-    "Chroma: its schema is garbled": (change("vectors/*/chroma/*.sqlite3", without_tables), CHROMA, "verify"),
-    "Chroma: a text changed": (sql(TEXT_IN_CHROMA, "vectors/*/chroma/*.sqlite3"), CHROMA, "verify"),
-    "Chroma: bytes of an index changed": (change("vectors/*/chroma/*/data_level0.bin", scattered), CHROMA, "verify"),
+    "Chroma: bytes of an index changed": (change("vectors/*/chroma/*/data_level0.bin", flipped), CHROMA, "verify"),
     "Chroma: the folder is gone": (without("vectors/*/chroma"), CHROMA, "verify"),
-    "Chroma: an index is gone": (without("vectors/*/chroma/*-*"), CHROMA, "verify"),
     "matrices: one is gone": (without("vectors/*/anchors-*.npy"), MATRIX, "verify"),
     "matrices: a number changed": (change("vectors/*/chunks-*.npy", flipped), MATRIX, "verify"),
-    "matrices: rows of other species": (of_other_species, MATRIX, "verify"),
     "kb.toml is gone": (without("kb.toml"), TOML, "verify"),
     "kb.toml is garbled": (change("kb.toml", lambda _: b"\xff\x00 no toml"), TOML, "verify"),
     "kb.toml: a letter changed": (change("kb.toml", lambda text: text.replace(b"words", b"w0rds")), TOML, "verify"),
