@@ -3,9 +3,8 @@
 import random
 import re
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from PIL import Image
@@ -14,10 +13,8 @@ import kb
 from data.cache_file import CacheFile
 from data.contracts import Encoders
 from data.errors import FieldmarkError
-from data.records import ChatMessage, ChatReply, ChatRequest
 from kb.checklist.shelf import Shelf
 from kb.checklist.stored.stored_checklist import StoredChecklist
-from kb.endpoints.reply_cache import ReplyCache, request_key
 from kb.store.calibrations import save_calibration
 from kb.store.knowledge_base import KnowledgeBase
 from rerank import open_collection
@@ -30,8 +27,6 @@ from tests.pages import PageSource, made_up_taxa
 pytestmark = pytest.mark.integration
 N = 4
 REMEDY = re.compile(r"repaired|filled again|restored|kb build|kb verify|kb calibrate|[Rr]emove|[Dd]elete|next build")
-REQUESTS = [ChatRequest(messages=(ChatMessage(role="user", text="Is it red?"),), seed=n) for n in range(40)]
-REPLIES = [f"Yes {n}" for n in range(40)]
 JUDGEMENTS = {f"key {n}": f"judgement {n} " * 9 for n in range(40)}
 
 
@@ -54,9 +49,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory, encoders: Encoders) -> Path:
             collection=CollectionState(space="s", n=3, digest="0"),
         ),
     )  # fmt: skip
-    with Replies(folder / "replies.sqlite") as replies, CacheFile(folder / "judgements.sqlite") as judgements:
-        for request, reply in zip(REQUESTS, REPLIES, strict=True):
-            replies.put(request, reply)
+    with CacheFile(folder / "judgements.sqlite") as judgements:
         for key, judgement in JUDGEMENTS.items():
             judgements.put(key, judgement)
     shutil.copy(Shelf(folder / "home").add(darwin_core(folder)).path, folder / "checklist.sqlite")
@@ -109,20 +102,19 @@ def check_knowledge_base(path: Path, expected: list[object], encoders: Encoders)
     return "mended"
 
 
-def check_cache(cache: Any, keys: Sequence[Any], expected: Sequence[Any]) -> str:
+def check_cache(cache: CacheFile) -> str:
     """Check that a value comes back as it was or not at all, and that the cache takes new ones.
 
     One whose place in an index is damaged may be asked for again each time.
     """
     with cache:
-        found = [cache.get(*key) for key in keys]
-        for key, value in zip(keys, expected, strict=True):
-            cache.put(*key, value)
-        again = [cache.get(*key) for key in keys]
-    assert all(
-        value in (None, right) for values in (found, again) for value, right in zip(values, expected, strict=True)
-    )
-    return "harmless" if found == expected else "mended"
+        found = [cache.get(key) for key in JUDGEMENTS]
+        for key, value in JUDGEMENTS.items():
+            cache.put(key, value)
+        again = [cache.get(key) for key in JUDGEMENTS]
+    whole = list(JUDGEMENTS.values())
+    assert all(value in (None, right) for values in (found, again) for value, right in zip(values, whole, strict=True))
+    return "harmless" if found == whole else "mended"
 
 
 def check(path: Path, digest: str, encoders: Encoders) -> str:
@@ -135,10 +127,8 @@ def check(path: Path, digest: str, encoders: Encoders) -> str:
                     assert len(found.ids) == 3
             case "session.json":
                 read_session(path)
-            case "replies.sqlite":
-                return check_cache(Replies(path), [(request,) for request in REQUESTS], REPLIES)
             case "judgements.sqlite":
-                return check_cache(CacheFile(path), [(key,) for key in JUDGEMENTS], list(JUDGEMENTS.values()))
+                return check_cache(CacheFile(path))
             case _:
                 StoredChecklist(path).close()
                 raise AssertionError("a kept checklist whose bytes changed is never read")
@@ -150,28 +140,10 @@ def check(path: Path, digest: str, encoders: Encoders) -> str:
     return "harmless"
 
 
-class Replies(CacheFile):
-    """The cache of one model's replies, as texts."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path, lost="they are asked for again")
-        self._replies = ReplyCache(path)
-
-    def get(self, request: ChatRequest) -> Any:  # type: ignore[override]
-        return (reply := self._replies.find(request_key("m", request))) and reply.text
-
-    def put(self, request: ChatRequest, text: str) -> None:  # type: ignore[override]
-        self._replies.store(request_key("m", request), ChatReply(text=text, model="m"))
-
-    def close(self) -> None:
-        self._replies.close()
-        super().close()
-
-
 PLACES = (
     "a.kb/ledger.sqlite*", "a.kb/vectors/*/chroma/*.sqlite3", "a.kb/vectors/*/chroma/*/*", "a.kb/vectors/*/*",
     "a.kb/anchors/*/*", "a.kb/articles/*/*", "a.kb/kb.toml", "a.kb/calibration/*", "bundle/**/*", "index/**/*",
-    "session.json", "replies.sqlite", "judgements.sqlite", "checklist.sqlite",
+    "session.json", "judgements.sqlite", "checklist.sqlite",
 )  # fmt: skip
 
 
