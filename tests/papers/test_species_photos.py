@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from data.errors import BadInput, UsageError
-from papers.datasets.convert import convert
+from data.errors import BadInput
 from papers.datasets.species_photos import read_species
 from tests.conftest import Outcome
 
@@ -122,31 +121,9 @@ def test_a_list_of_vr_rag_is_read_in_any_pickle_and_never_executed(tmp_path: Pat
     assert not (tmp_path / "written").exists()
 
 
-def test_a_damaged_table_or_list_is_named(tmp_path: Path) -> None:
-    cases = (
-        (cub, "images.txt", "1 a b\n", r"images\.txt: line 1: expected 2 columns, got 3"),
-        (nabirds, "classes.txt", "817\n", r"classes\.txt: line 1: expected 2 columns, got 1"),
-        (birdsnap, "species.txt", "id\tcommon\n1\tHawk\n", r"images\.txt: line 2: no species has the id '2'"),
-    )
-    for make, table, text, message in cases:
-        root = make(tmp_path / f"{make.__name__}-{table}")
-        write(root / table, text)
-        with pytest.raises(BadInput, match=message):
-            read_species(root)
-    for text in ("", "[]", '{"images": [{"id": 1}], "annotations": [], "categories": []}'):
-        write(tmp_path / "val.json", text)
-        with pytest.raises(BadInput, match=r"val\.json: expected an iNaturalist list"):
-            read_species(tmp_path / "val.json")
-
-
 def test_a_table_of_two_splits_is_written(papers: Callable[..., Outcome], tmp_path: Path) -> None:
     birdsnap(tmp_path / "birdsnap", "Northern Cardinal")
     papers("convert", "birdsnap", "birds.csv", check=True)
     with Path("birds.csv").open() as file:
         rows = [(Path(row["path"]).is_file(), row["label"], row["split"]) for row in csv.DictReader(file)]
     assert rows == [(True, "Blue Jay", "train"), (True, "Northern Cardinal", "test")]
-    inaturalist(tmp_path / "val.json")
-    with pytest.raises(UsageError, match=r"expected FILE\.csv"):
-        convert([tmp_path / "val.json"], tmp_path / "x.txt")
-    with pytest.raises(UsageError, match="--split is for queries"):
-        convert([tmp_path / "val.json"], tmp_path / "inat.csv", split="test")

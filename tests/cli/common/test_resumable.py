@@ -57,19 +57,6 @@ def photos(tmp_path: Path) -> list[str]:
     return [str(path) for path in paths]
 
 
-def test_a_row_that_was_removed_is_made_again_and_the_others_stay(tmp_path: Path, photos: list[str]) -> None:
-    with output(tmp_path) as out:
-        for photo in photos:
-            out.add(photo, f"{photo},1\n{photo},2\n", ok=True)
-    lines = text(tmp_path).splitlines(keepends=True)
-    (tmp_path / "out.csv").write_text("".join([*lines[:3], *lines[4:]]))
-    with output(tmp_path) as out:
-        assert out.done == {photos[0], photos[2]}
-        out.add(photos[1], f"{photos[1]},1\n", ok=True)
-    with output(tmp_path) as out:
-        assert out.done == set(photos)
-
-
 def test_a_full_disk_is_reported_with_the_file_and_the_rows_resume(tmp_path: Path) -> None:
     with pytest.raises(MissingRequirement, match=r"out\.csv cannot be written"), output(tmp_path) as out:
         out.add("a", "a,1\n", ok=True)

@@ -94,15 +94,6 @@ def test_learnt_tokens_are_given_up_where_the_context_is_too_small_for_them() ->
         assert tokens_of(server)[2:] == [8_212, 9_692, 4_846, 4_846]
 
 
-def test_tokens_of_the_settings_that_the_server_refuses_are_halved_for_all_requests() -> None:
-    with (
-        OpenAIServer(with_context(3_000, partial(thinks, 0))) as server,
-        Connection(Endpoint(model="m", base_url=server.base_url, max_tokens=8_192)) as chat,
-    ):
-        assert [say_hello(chat), say_hello(chat)] == ["Yes", "Yes"]
-        assert tokens_of(server) == [8_192, 4_096, 2_048, 2_048]
-
-
 def test_a_prompt_that_no_tokens_fit_is_an_error_with_the_fewest_tried() -> None:
     with (
         OpenAIServer(with_context(2, partial(thinks, 0))) as server,

@@ -72,19 +72,6 @@ def test_equal_requests_at_once_share_one_paid_reply(held: Held, chat: Connectio
     assert (held.server.n_calls, meter.calls, meter.cached, meter.spent_usd) == (2, 2, 2, 22e-6)
 
 
-def test_where_a_caller_gives_up_the_next_one_asks(held: Held, chat: Connection) -> None:
-    async def one_of_two() -> ChatReply:
-        first, second = (asyncio.create_task(chat.reply(ASKED)) for _ in range(2))
-        await held.asked(1)
-        first.cancel()
-        await asyncio.gather(first, return_exceptions=True)
-        held.gate.set()
-        return await second
-
-    assert wait_for(one_of_two()).text == "Is it red?"
-    assert held.server.n_calls == 2
-
-
 def test_all_callers_get_a_failure_told_once_and_only_refusals_are_stored(held: Held, chat: Connection) -> None:
     async def twice(request: ChatRequest) -> list[ChatReply | BaseException]:
         held.gate.set()
