@@ -1,11 +1,11 @@
 import json
-import sqlite3
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from data.errors import BadInput, SpaceMismatch
+from data.files import SelfClosing
 from data.records import TaxonMatch
 from kb.lookup.context import context
 from kb.lookup.context_settings import CONTEXT_PRESETS, ContextSources
@@ -117,7 +117,7 @@ def test_names_spelt_like_words_of_the_query_are_suggested() -> None:
 
 
 def index(*texts: str, group: str = "birds") -> MarkIndex:
-    db = sqlite3.connect(":memory:")
+    db = SelfClosing(":memory:")
     MarkIndex.fill(db, texts, [group] * len(texts))
     return MarkIndex(db)
 
