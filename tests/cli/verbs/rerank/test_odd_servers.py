@@ -23,8 +23,8 @@ price_in = 0.15
 price_out = 0.6
 max_wait = 30
 """
-# mode -> exit code, most requests, words on stderr. Where every reply fails, 30 are possible: two for texts, and for each
-# of four photos the two pictures of the probe, all tried three times; photos that wait for one another send fewer.
+# mode -> exit code, most requests, words on stderr. Where every reply fails, 30 are possible: two for texts, and for
+# each of four photos the two pictures of the probe, all tried three times; photos that wait for one another send fewer.
 MODES: dict[str, tuple[int, int, str]] = {
     "plain": (0, 16, ""),
     "deepseek-json": (0, 22, ""),
