@@ -28,11 +28,11 @@ CSV = {
         "One row per candidate; the same in Parquet.",
     ),
     "kb taxa --file FILE --format csv": ("cli.verbs.taxa.COLUMNS", "One row per name, in the order of the file."),
-    "kb species --format csv": ("cli.verbs.species.COLUMNS", "One row per species, in the order of the checklist."),
+    "kb species --format csv": ("kb.lookup.entries.SPECIES", "One row per species, in the order of the checklist."),
     "kb lint --format csv": ("cli.verbs.lint.CSV_COLUMNS", "One row per finding."),
     "kb credits --format csv": ("kb.curate.credits.COLUMNS", "One row per article or photo."),
-    "kb eval species --format csv": ("cli.verbs.eval.species.tables.CSV_COLUMNS", "One row per setup and measure."),
-    "kb eval rerank --format csv": ("cli.verbs.eval.rerank_tables.CSV_COLUMNS", "A row per run, stratum and measure."),
+    "kb eval species --format csv": ("recognize.evaluation.comparison.COLUMNS", "One row per setup and measure."),
+    "kb eval rerank --format csv": ("rerank.evaluation.report.COLUMNS", "A row per run, stratum and measure."),
 }
 # Command -> the record that it prints, and the example that the tests hold still.
 JSON = {

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kb.curate.credits import collect_credits as collect_credits
     from kb.curate.lint import lint as lint
     from kb.curate.remove import remove as remove
+    from kb.frames import to_frame as to_frame
     from kb.lookup.context import context as context
     from kb.lookup.context_settings import ContextSources as ContextSources
     from kb.lookup.search import search as search
@@ -48,6 +49,7 @@ _MODULES: Final = {
     "profile_for": "kb.checklist.avilist",
     "remove": "kb.curate.remove",
     "search": "kb.lookup.search",
+    "to_frame": "kb.frames",
     "update": "kb.pipeline.updater",
     "verify": "kb.store.verify",
 }

@@ -7,7 +7,8 @@ from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from cli.common import csv_and_parquet, output
+from cli.common import output
+from data.frames import Columns
 from papers.catalogue import PAPERS, Paper, Table, read_paper
 from papers.commands import Command, Places, commands_of
 from papers.costs import (
@@ -23,7 +24,11 @@ from papers.results import Cell
 if TYPE_CHECKING:
     from kb.endpoints.endpoint import Endpoint
 
-CSV_COLUMNS = ("paper", "table", "row", "column", "published", "ours", "difference", "model")
+COLUMNS: Final[Columns] = {
+    **dict.fromkeys(("paper", "table", "row", "column"), "text"),
+    **dict.fromkeys(("published", "ours", "difference"), "number"),
+    "model": "text",
+}
 NOT_AVAILABLE = "table not available"
 
 
@@ -130,13 +135,6 @@ def comparison_rows(paper: str, name: str, cells: Sequence[Cell]) -> list[dict[s
         }
         for cell in cells
     ]  # fmt: skip
-
-
-def as_csv(rows: Sequence[Mapping[str, object]]) -> str:
-    """Return the records as CSV; empty where there is no figure."""
-    return csv_and_parquet.as_csv(
-        CSV_COLUMNS, [["" if row[c] is None else row[c] for c in CSV_COLUMNS] for row in rows]
-    )
 
 
 def _difference(cell: Cell) -> float | None:

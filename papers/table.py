@@ -12,6 +12,7 @@ import click
 from cli.common import exit_codes, options, output
 from data.errors import MissingRequirement, UsageError
 from data.files import sha256_hex, sha256_of_file
+from data.frames import as_csv, frame_of
 from data.words import plural
 from papers.catalogue import read_paper
 
@@ -98,7 +99,7 @@ def _measure(
     if form == "json":
         output.write(output.as_json({"paper": found.title, "measure": chosen.measure, "cells": rows}))
     elif form == "csv":
-        output.write_rows(pages.as_csv(rows))
+        output.write_rows(as_csv(frame_of(rows, pages.COLUMNS)))
     else:
         output.write(pages.comparison_text(found, name, chosen, cells, miniature=miniature))
     if runner.problems:

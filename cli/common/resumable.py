@@ -19,9 +19,9 @@ from types import TracebackType
 from typing import Any, Final, TextIO
 from zlib import crc32
 
-from cli.common.csv_and_parquet import ParquetTable
-from data.errors import UsageError
+from data.errors import BadInput, UsageError
 from data.files import file_state, replacing, sha256_hex, writer_lock, writing
+from data.frames import ROWS_AT_A_TIME, Columns, write_parquet
 
 FOREIGN = "surrogateescape"
 """Error handler that keeps file names of other encodings byte for byte."""
@@ -63,6 +63,56 @@ class _Line:
     file."""
     checksum: int
     """Of name and rows, to find changed bytes."""
+
+
+class ParquetTable:
+    """A Parquet file with these columns; for `ResumableOutput`."""
+
+    def __init__(self, path: Path, columns: Columns) -> None:
+        self.path = path
+        self._columns = columns
+
+    def unpack(self) -> Iterator[str]:
+        """Yield the rows as lines of JSON.
+
+        Raises:
+            BadInput: if the file is not Parquet, or has other columns.
+        """
+        import pyarrow
+        import pyarrow.parquet
+
+        try:
+            with pyarrow.parquet.ParquetFile(self.path) as file:
+                if file.schema_arrow.names != list(self._columns):
+                    raise BadInput(f"{self.path} has the columns of another version.", hint="Choose another --output.")
+                for batch in file.iter_batches(ROWS_AT_A_TIME):
+                    yield from map(_as_line, batch.to_pylist())
+        except (pyarrow.ArrowInvalid, OSError) as error:
+            raise BadInput(f"{self.path} is not a readable Parquet file: {error}", hint="Delete it.") from error
+
+    def pack(self, rows: Iterable[str], parameters: Mapping[str, object]) -> None:
+        """Write rows (lines of JSON); the parameters go into the file's metadata under `fieldmark`."""
+        with replacing(self.path) as file:
+            write_parquet(file, map(self._row, rows), self._columns, fieldmark=parameters)
+
+    def as_unpacked(self, line: str) -> str:
+        """Return a row as `unpack` yields it after `pack`."""
+        return _as_line(self._row(line))
+
+    def _row(self, line: str) -> dict[str, object]:
+        row = json.loads(line)
+        return {name: _typed(row.get(name), kind) for name, kind in self._columns.items()}
+
+
+def _as_line(row: Mapping[str, object]) -> str:
+    return json.dumps(row, ensure_ascii=False) + "\n"
+
+
+def _typed(value: object, kind: str) -> object:
+    r"""Return a number as a float, and a text in UTF-8; other bytes of file names become hex escapes."""
+    if isinstance(value, str) and not value.isascii():
+        return value.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return float(value) if kind == "number" and isinstance(value, int) else value
 
 
 MOST_MOVED: Final = 64  # rows that are compared where those of a photo are not at their place

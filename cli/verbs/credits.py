@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from cli.common import options, output, wiring
-from cli.common.csv_and_parquet import as_csv, escape_formulas
+from data.frames import as_csv
 from data.words import plural
 
 
@@ -22,7 +22,7 @@ def credits(kb: Path | None, form: str) -> None:  # the verb's name
 
     Example: kb credits --kb birds.kb --format html > credits.html
     """
-    from kb.curate.credits import COLUMNS, as_html, as_rows, as_text, collect_credits
+    from kb.curate.credits import as_html, as_text, collect_credits
 
     with wiring.open_knowledge_base(options.settings(kb=kb)) as store:
         found = collect_credits(store)
@@ -35,7 +35,9 @@ def credits(kb: Path | None, form: str) -> None:  # the verb's name
             given["publishable"] = value
         output.write(output.as_json(payload))
     elif form == "csv":
-        output.write_rows(as_csv(COLUMNS, map(escape_formulas, as_rows(found))))
+        frame = found.to_frame()
+        words = {name: frame[name].map({True: "yes", False: "no"}) for name in ("publishable", "adapted")}
+        output.write_rows(as_csv(frame.assign(**words)))
     elif form == "html":
         output.write_rows(as_html(found))
     else:

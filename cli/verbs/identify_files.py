@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.common import output
-from cli.common.csv_and_parquet import ParquetTable
-from cli.common.resumable import Encounter, ResumableOutput
+from cli.common.resumable import Encounter, ParquetTable, ResumableOutput
 from cli.verbs import identify_rows as rows
 from data.errors import BadInput, NothingReadable, UsageError, did_you_mean
 from data.words import plural

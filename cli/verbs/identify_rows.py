@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Literal, get_args
 
-from cli.common.csv_and_parquet import csv_line, escape_formulas
 from cli.common.output import as_table, first_few, json_lines, printable, wrapped
+from data.frames import escape_formula
 from data.records import Answer, Candidate, Identification
 from data.words import plural
 from recognize.answers import (
@@ -148,7 +150,9 @@ def _records(row: Identification, per: Rows) -> list[dict[str, object]]:
 def _csv_line(values: Iterable[object]) -> str:
     # A row is one line, whatever an error message holds: files of rows are cut at line ends.
     flat = (_LINE_ENDS.sub(" ", value) if isinstance(value, str) else value for value in values)
-    return csv_line(escape_formulas(flat))
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerow(map(escape_formula, flat))
+    return out.getvalue()
 
 
 # Stages of all presets in the order of table columns; docs/howto/identify.md defines them.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cli.common import exit_codes, options, output, wiring
-from cli.common.csv_and_parquet import as_csv, escape_formulas
+from data.frames import as_csv, frame_of
 from data.words import plural
 
 if TYPE_CHECKING:
@@ -61,8 +61,7 @@ def lint(ctx: click.Context, kb: Path | None, severity: Severity, form: str) -> 
     elif form == "jsonl":
         output.write_rows(output.json_lines(report.findings))
     elif form == "csv":
-        rows = ([getattr(finding, name) for name in CSV_COLUMNS] for finding in report.findings)
-        output.write_rows(as_csv(CSV_COLUMNS, map(escape_formulas, rows)))
+        output.write_rows(as_csv(frame_of(report.findings, dict.fromkeys(CSV_COLUMNS, "text"))))
     else:
         output.write(_text(report))
     if report.has(severity):

@@ -6,14 +6,11 @@ from pathlib import Path
 
 import click
 
-from cli.common import csv_and_parquet, options, output, wiring
+from cli.common import options, output, wiring
 from cli.common.reports import MISSING, species_table
+from data.frames import as_csv, frame_of
 from data.words import plural
 
-COLUMNS = (
-    *("scientific_name", "common_name", "order", "family", "is_included", "description_words", "reference_photos"),
-    *("notes", "taxon_id"),
-)
 MOST_ROWS = 200
 """Rows of a table with missing species, of which the checklist has thousands; CSV and JSON have all."""
 
@@ -35,16 +32,14 @@ def species(kb: Path | None, taxa: tuple[str, ...], missing: bool, form: str) ->
     Example: kb species --taxon Anatidae --missing
     """
     from data.codec import to_json
-    from kb.lookup.entries import list_species
+    from kb.lookup.entries import SPECIES, list_species
 
     with wiring.open_knowledge_base(options.settings(kb=kb)) as store:
         found = list_species(store, taxa, with_missing=missing)
     if form == "json":
         output.write(output.as_json([to_json(each) for each in found]))
     elif form == "csv":
-        records = ({**to_json(each), "notes": "; ".join(each.notes)} for each in found)
-        rows = (csv_and_parquet.escape_formulas(record[name] for name in COLUMNS) for record in records)
-        output.write_rows(csv_and_parquet.as_csv(COLUMNS, rows))
+        output.write_rows(as_csv(frame_of(found, SPECIES)))
     else:
         shown = found[:MOST_ROWS] if missing else found
         output.write(species_table(shown) if shown else "No species found.")

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import click
 
 from cli.common import options, output, wiring
-from cli.common.csv_and_parquet import as_csv, escape_formulas
 from cli.common.reports import lineage_text
 from data.errors import BadInput, UnknownTaxon, UsageError
+from data.frames import as_csv, frame_of
 
 if TYPE_CHECKING:
     from data.contracts import Checklist
@@ -163,8 +163,7 @@ def report_file(kb: Path | None, file: Path, form: str, checklist: str | None) -
     elif form == "json":
         output.write(output.as_json(matches))
     else:
-        cells = ([_joined(row, name) if name in LISTS else row[name] for name in COLUMNS] for row in matches)
-        output.write_rows(as_csv(COLUMNS, map(escape_formulas, cells)))
+        output.write_rows(as_csv(frame_of(matches, dict.fromkeys(COLUMNS, "text"))))
     output.note(summary(found))
 
 

@@ -12,10 +12,11 @@ from typing import Final
 
 from data.codec import parse_json
 from data.errors import BadInput
+from data.frames import Columns
 from kb.bundle import manifest as bundle
 from kb.bundle.manifest import Manifest
 from kb.bundle.read_table import read_rows
-from kb.bundle.tables import Columns, Row, write_table
+from kb.bundle.tables import Row, write_table
 from kb.checklist.shelf import kept_checklist
 from kb.checklist.stored.index_file import OWN_META, NameRow, TaxonRow, name_rows, taxon_rows, write_rows
 from kb.checklist.stored.stored_checklist import StoredChecklist, read_only
@@ -23,10 +24,10 @@ from kb.store.layout import KnowledgeBaseInfo, Layout
 
 _ABOUT: Final[Columns] = {"key": "text", "value": "text"}
 _TAXA: Final[Columns] = {
-    **dict.fromkeys(("n", "last", "parent"), "number"), **dict.fromkeys(("id", "name", "rank"), "text"),
-    "is_shared": "number",
+    **dict.fromkeys(("n", "last", "parent"), "integer"), **dict.fromkeys(("id", "name", "rank"), "text"),
+    "is_shared": "integer",
 }  # fmt: skip
-_NAMES: Final[Columns] = {"taxon": "number", "level": "number", "nth": "number", "text": "text", "language": "text"}
+_NAMES: Final[Columns] = {"taxon": "integer", "level": "integer", "nth": "integer", "text": "text", "language": "text"}
 _MAX_ABOUT: Final = 100_000  # characters
 
 
@@ -79,6 +80,6 @@ def _rows(source: Path, table: str, columns: Columns) -> Iterator[Row]:
     """Yield the rows of a table, of which no value may be missing or of another type."""
     for row in read_rows(source, table, tuple(columns)):
         for column, kind in columns.items():
-            if not isinstance(row[column], int if kind == "number" else str):
+            if not isinstance(row[column], int if kind == "integer" else str):
                 raise BadInput(f"expected a {kind} in the checklist, got {str(row[column])[:40]!r}")
         yield row

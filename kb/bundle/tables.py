@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from data.batches import grouped
 from data.codec import dumps
 from data.files import sha256_hex, writing
+from data.frames import Columns, write_parquet
 from data.records import HIGHER_RANKS, Anchor, Source, SpeciesEntry, Term
 
 Row = dict[str, Any]
-Columns = Mapping[str, str]
-"""Name of a column -> text, texts, number or vector."""
-
-ROWS_AT_A_TIME = 2_000
 SUFFIXES = {"image/jpeg": ".jpg"} | {f"image/{name}": f".{name}" for name in ("png", "gif", "webp", "tiff")}
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
 
-_SOURCE: Columns = {"title": "text", "url": "text", "revision": "number", "article_licence": "text", "language": "text"}
+_SOURCE: Columns = {
+    "title": "text",
+    "url": "text",
+    "revision": "integer",
+    "article_licence": "text",
+    "language": "text",
+}
 _NAMES: Columns = dict.fromkeys(("taxon_id", "scientific_name", "common_name", *HIGHER_RANKS), "text")
 _CREDIT: Columns = dict.fromkeys(
     ("caption", "author", "licence", "licence_url", "page_url", "file", "media_type", "sha256"), "text"
@@ -33,7 +34,7 @@ SPECIES: Columns = {
     "summary": "text",
     "distiller": "text",
     "marks": "texts",
-    "anchors": "number",
+    "anchors": "integer",
     **_SOURCE,
     "record": "text",
 }
@@ -84,33 +85,10 @@ def image_row(entry: SpeciesEntry, anchor: Anchor, file_name: str) -> Row:
 
 
 def write_table(path: Path, rows: Iterable[Row], columns: Columns) -> None:
-    """Write rows as Parquet, in batches."""
-    import pyarrow
-    import pyarrow.parquet
-
-    types = {
-        "text": pyarrow.string(),
-        "texts": pyarrow.list_(pyarrow.string()),
-        "number": pyarrow.int64(),
-        "vector": pyarrow.list_(pyarrow.float32()),
-    }
-    schema = pyarrow.schema([(name, types[kind]) for name, kind in columns.items()])
-    schema = schema.with_metadata({"pandas": json.dumps(_pandas_metadata(columns))})
+    """Write rows as Parquet in a folder that is made for it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with writing(path), pyarrow.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
-        for batch in grouped(rows, ROWS_AT_A_TIME):
-            writer.write_table(pyarrow.Table.from_pylist(batch, schema=schema))
-
-
-def _pandas_metadata(columns: Columns) -> dict[str, list[Row]]:
-    """Return metadata by which pandas reads numbers as nullable integers, and not as floats where one is missing."""
-    numbers = [name for name, kind in columns.items() if kind == "number"]
-    kind = {"pandas_type": "int64", "numpy_type": "Int64", "metadata": None}
-    return {
-        "index_columns": [],
-        "column_indexes": [],
-        "columns": [{"name": name, "field_name": name, **kind} for name in numbers],
-    }
+    with writing(path):
+        write_parquet(path, rows, columns)
 
 
 def _names(entry: SpeciesEntry) -> Row:

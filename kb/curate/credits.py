@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from html import escape
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
+from data.frames import Columns, frame_of
 from data.records import Anchor, Source, SpeciesEntry, Term
 from kb.checklist.stored.stored_checklist import StoredChecklist
 from kb.licences import Freedom, licence_freedom
 from kb.store.stage_outputs import FetchOutput, additions, held_pages
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from kb.store.knowledge_base import KnowledgeBase
     from kb.store.ledger import Ledger
 
@@ -31,6 +34,13 @@ _Use = tuple[Source, str, str | None]  # text, its species or term, and the dist
 _SHARE_ALIKE = re.compile(r"\bBY[ -]SA\b|share[ -]?alike|\bGFDL\b|free documentation", re.IGNORECASE)
 _CC = re.compile(r"^CC (BY(?:-(?:NC|SA|ND))*) (\d\.\d)(?: ([a-z]{2}))?$", re.IGNORECASE)
 _CC_ZERO = re.compile(r"^CC ?0(?: 1\.0)?$", re.IGNORECASE)
+
+
+COLUMNS: Final[Columns] = {
+    **dict.fromkeys(("kind", "title", "url"), "text"), "revision": "integer",
+    **dict.fromkeys(("author", "licence", "licence_url", "freedom"), "text"),
+    "publishable": "boolean", "adapted": "boolean", "species": "text", "sha256": "text", "accessed": "date",
+}  # fmt: skip
 
 
 class _Credit:
@@ -100,6 +110,16 @@ class Credits:
         """Texts and photos that must not be published: not free, or licence unknown."""
         texts = (text for text in self.texts if not text.is_publishable)
         return (*texts, *(photo for photo in self.photos if not photo.is_publishable))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row with the `COLUMNS` for each text and photo; a photo has its file as title, and its file page."""
+        texts = [{**asdict(text), "adapted": text.is_adapted} for text in self.texts]
+        photos = [
+            {**asdict(photo), "kind": "photo", "title": photo.file, "url": photo.page_url, "adapted": False}
+            for photo in self.photos
+        ]
+        publishable = [credit.is_publishable for credit in (*self.texts, *self.photos)]
+        return frame_of(texts + photos, COLUMNS).assign(publishable=publishable)
 
 
 def collect_credits(store: KnowledgeBase) -> Credits:
@@ -234,29 +254,7 @@ OWN_TEXTS = "Written for Fieldmark, part of the program and under its licence."
 _STEERING = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")  # control characters and direction marks
 
 
-COLUMNS = (
-    "kind", "title", "url", "revision", "author", "licence", "licence_url", "freedom", "publishable", "adapted",
-    "species", "sha256", "accessed",
-)  # fmt: skip
-_FIELDS = [{"publishable": "is_publishable", "adapted": "is_adapted"}.get(column, column) for column in COLUMNS]
 Credit = TextCredit | PhotoCredit
-
-
-def as_rows(credits: Credits) -> list[tuple[object, ...]]:
-    """Return the values of `COLUMNS` for each text and photo: `yes` or `no`, species joined with semicolons.
-
-    The title of a photo is its file name, and its address that of its file page.
-    """
-    given: list[tuple[Credit, dict[str, object]]] = [(text, {}) for text in credits.texts]
-    for photo in credits.photos:
-        given.append((photo, {"kind": "photo", "title": photo.file, "url": photo.page_url, "is_adapted": False}))
-    return [tuple(_cell(own.get(name, getattr(credit, name, None))) for name in _FIELDS) for credit, own in given]
-
-
-def _cell(value: object) -> object:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "; ".join(value) if isinstance(value, tuple) else value
 
 
 def as_text(credits: Credits) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from data.contracts import Checklist
 from data.errors import AmbiguousTaxon, BadInput, UnknownTaxon
+from data.frames import Columns
 from data.records import RangeFact, Source, SpeciesEntry, Taxon, Term
 from data.words import nearest, plural
 from kb.checklist.names import fold
@@ -44,6 +45,13 @@ class ListedSpecies:
     """Caveats: `whole-article`, `no-anchors`, `no-summary`."""
     taxon_id: str
     """Id of the species: its scientific name as a slug."""
+
+
+SPECIES: Final[Columns] = {
+    **dict.fromkeys(("scientific_name", "common_name", "order", "family"), "text"), "is_included": "boolean",
+    "description_words": "integer", "reference_photos": "integer", "notes": "text", "taxon_id": "text",
+}  # fmt: skip
+"""Columns of a table of `ListedSpecies`."""
 
 
 def list_species(store: KnowledgeBase, taxa: Sequence[str] = (), *, with_missing: bool = False) -> list[ListedSpecies]:

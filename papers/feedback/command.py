@@ -13,6 +13,7 @@ from cli.common.feedback_resources import CAPTIONERS, FeedbackResources, open_fe
 from cli.common.output import counted_calls
 from cli.common.photo_folders import open_photos
 from data.errors import UsageError
+from data.frames import as_csv
 from data.metrics import N_RESAMPLES
 from data.words import plural
 from rerank.settings import FEEDBACK_PRESETS, N_TURNS, FeedbackMethod, FeedbackSettings, needs_text_model
@@ -127,9 +128,9 @@ def feedback(
 
         output.write(output.as_json(to_json(figures)))
     else:
-        from papers.feedback.report import as_csv, as_text
+        from papers.feedback.report import as_text
 
-        output.write(as_csv(figures).rstrip() if form == "csv" else as_text(figures))
+        output.write(as_csv(figures.to_frame().round(6)).rstrip() if form == "csv" else as_text(figures))
     if figures.failed:
         reasons = output.first_few([f"{query}: {reason}" for query, reason in figures.failed.items()])
         output.warn(f"{plural(len(figures.failed), 'query', 'queries')} left out: {reasons}")

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from xml.sax.saxutils import escape
 
-from cli.common import csv_and_parquet, output
+from cli.common import output
 from cli.verbs.eval.cells import number
 from data.errors import BadInput, FieldmarkError, SourceError, UsageError
+from data.frames import Columns, frame_of
 from data.metrics import N_RESAMPLES
 from data.metrics.ranked import Measured, measure_all
 from data.words import plural
 from papers.feedback.actor import ActorRun
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS: Final[Columns] = {
+    **{"method": "text", "turn": "integer", "photos": "integer"},
+    **dict.fromkeys(("recall", "low", "high", "ceiling"), "number"),
+}
 SINGLE = "single turn"
 """Column of the first search alone."""
 AGAIN: Final = "Replies so far are cached: run the same command again."
@@ -41,6 +49,16 @@ class FeedbackFigures:
     """Query without figures -> reason; left out of all columns."""
     runs: Mapping[str, tuple[ActorRun, ...]]
     """Method -> its queries."""
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row for each column of the table and turn, with fractions and their 95 % intervals."""
+        rows = []
+        for name, measured in self.recall.items():
+            for turn, (found, ceiling) in enumerate(zip(measured, self.ceiling, strict=True)):
+                low, high = found.micro_interval
+                shown = {"method": name, "turn": turn, "photos": self.k * (turn + 1)}
+                rows.append({**shown, "recall": found.micro, "low": low, "high": high, "ceiling": ceiling})
+        return frame_of(rows, COLUMNS)
 
 
 def figures_of(
@@ -142,9 +160,6 @@ def chart(figures: FeedbackFigures) -> str:
     return "\n".join([*parts, "</svg>", ""])
 
 
-CSV_COLUMNS = ("method", "turn", "photos", "recall", "low", "high", "ceiling")
-
-
 def as_text(figures: FeedbackFigures) -> str:
     """Return the mean accumulated recall in percent, a row for each turn, and the gain over a single turn below."""
     columns = [name for name in figures.recall if name != SINGLE]
@@ -161,14 +176,3 @@ def as_text(figures: FeedbackFigures) -> str:
     head = f"Accumulated recall in %, {plural(figures.n_queries, 'query', 'queries')}"
     table = output.as_table(["", SINGLE, *columns, "ceiling"], rows, right=columns)
     return f"{head}\n{table}\nGain over a single turn at the end, 95 %: {', '.join(gains)}"
-
-
-def as_csv(figures: FeedbackFigures) -> str:
-    """Return a row for each column of the table and turn, with fractions and their 95 % intervals."""
-    rows = [
-        [name, turn, figures.k * (turn + 1), *(f"{value:.6f}" for value in (each.micro, *each.micro_interval)),
-         f"{figures.ceiling[turn]:.6f}"]
-        for name, measured in figures.recall.items()
-        for turn, each in enumerate(measured)
-    ]  # fmt: skip
-    return csv_and_parquet.as_csv(CSV_COLUMNS, rows)

@@ -5,14 +5,15 @@ from __future__ import annotations
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Final, get_args
 
 import click
 
-from cli.common import csv_and_parquet, exit_codes, options, output, wiring
+from cli.common import exit_codes, options, output, wiring
 from cli.common.output import counted_calls
 from cli.common.readers import reader_failures
 from data.errors import NothingReadable, UsageError
+from data.frames import Columns, as_csv, frame_of
 from data.words import plural
 from recognize.settings import Vocabulary
 
@@ -23,10 +24,10 @@ if TYPE_CHECKING:
     from papers.species.retrieval import Texts
     from recognize.evaluation.labelled import MeasuredPhotos
 
-COLUMNS = (
-    *("vocabulary", "texts", "preset", "encoders", "anchors", "reader_context", "reader_k"),
-    *("measure", "n_photos", "micro"),
-)
+COLUMNS: Final[Columns] = {
+    **dict.fromkeys(("vocabulary", "texts", "preset", "encoders", "anchors", "reader_context"), "text"),
+    "reader_k": "integer", "measure": "text", "n_photos": "integer", "micro": "number",
+}  # fmt: skip
 
 
 # Long: parse, wire, call and print; a part of it would take most of the options.
@@ -90,7 +91,7 @@ def species(
             rows = list(
                 retrieval_rows(store, encoders, photos, texts=texts, vocabularies=vocabularies, anchors=anchors)
             )
-    output.write_rows(csv_and_parquet.as_csv(COLUMNS, [[row.get(name, "") for name in COLUMNS] for row in rows]))
+    output.write_rows(as_csv(frame_of(rows, COLUMNS)))
     code = 0
     if figures is not None:
         n_photos = len(photos.labels)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from data.arrays import IntArray
 from data.contracts import Encoders, KnowledgeStore
 from data.errors import MissingContents, UsageError
+from data.frames import Columns, frame_of
 from data.metrics import N_RESAMPLES
 from data.metrics.ranked import (
     Measured,
@@ -29,6 +30,9 @@ from recognize.recognizer import PhotoRanking, Recognizer, name_species
 from recognize.scoring.knowledge import Knowledge, read_knowledge, with_anchors, with_species
 from recognize.scoring.presets import Settings, check_contents, check_preset, score
 from recognize.settings import Vocabulary
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +107,8 @@ def values_of(rankings: Sequence[PhotoRanking], labels: Sequence[str]) -> dict[s
 
 
 KB_ANCHORS: Final = "kb"
+WITHOUT_ANCHORS: Final = ("text-only", "direct-rag")
+"""Presets that use no reference photos."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +119,12 @@ class Setup:
     vocabulary: Vocabulary = "open"
     anchors: str = KB_ANCHORS
     """`kb` for the anchors of the knowledge base, or the name of an anchor set."""
+
+    @property
+    def name(self) -> str:
+        """The preset, with the anchors where they are not those of the knowledge base."""
+        has_own = self.anchors == KB_ANCHORS or self.preset in WITHOUT_ANCHORS
+        return self.preset if has_own else f"{self.preset}, anchors {self.anchors}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,6 +206,15 @@ DEFINITIONS: Final[Mapping[str, str]] = {
 """Definitions of the terms in reports."""
 
 TESTED: Final = ("top-1", "MRR@10")
+COLUMNS: Final[Columns] = {
+    **dict.fromkeys(("vocabulary", "preset", "encoders", "measure"), "text"),
+    **dict.fromkeys(("n_photos", "n_species", "n_searched"), "integer"),
+    **dict.fromkeys(("micro", "micro_low", "micro_high", "macro", "macro_low", "macro_high"), "number"),
+    "baseline": "text",
+    **dict.fromkeys(("difference", "difference_low", "difference_high", "p", "p_holm"), "number"),
+    "anchors": "text",
+}
+"""Columns of `SpeciesEvaluation.to_frame`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,6 +252,28 @@ class SpeciesEvaluation:
     n_species: int
     figures: tuple[SetupFigures, ...]
     tests: tuple[SetupTest, ...]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row with the `COLUMNS` for each setup and measure; figures are from 0 to 1."""
+        tests = {(test.setup, test.measure): test for test in self.tests}
+        rows = []
+        for of in self.figures:
+            for found in of.measures:
+                row = {
+                    **asdict(of.setup), "encoders": "+".join(of.encoder_names), "measure": found.name,
+                    "n_photos": self.n, "n_species": self.n_species, "n_searched": of.n_searched,
+                    **_bounded("micro", found.micro, found.micro_interval),
+                    **_bounded("macro", found.macro, found.macro_interval),
+                }  # fmt: skip
+                if (test := tests.get((of.setup, found.name))) is not None:
+                    row |= _bounded("difference", test.test.difference, test.test.interval)
+                    row |= {"baseline": test.baseline.name, "p": test.test.p_value, "p_holm": test.p_corrected}
+                rows.append(row)
+        return frame_of(rows, COLUMNS)
+
+
+def _bounded(name: str, value: float, interval: tuple[float, float]) -> dict[str, float]:
+    return {name: value, f"{name}_low": interval[0], f"{name}_high": interval[1]}
 
 
 def compare_setups(

@@ -16,7 +16,7 @@ from data.contracts import Encoders, KnowledgeStore
 from data.errors import CONVERT_HINT, BadInput, NothingReadable, UsageError
 from data.labelled_photos import LabelledPhoto, read_class_folders, read_photo_table
 from data.records import Taxon
-from recognize.evaluation.comparison import KB_ANCHORS, AnchorSet, Setup
+from recognize.evaluation.comparison import KB_ANCHORS, WITHOUT_ANCHORS, AnchorSet, Setup
 from recognize.evaluation.encoded_photos import (
     EncodedPhotos,
     encode_photos,
@@ -106,9 +106,6 @@ def _spread(photos: Sequence[LabelledPhoto]) -> list[LabelledPhoto]:
         kept += [group[i * len(group) // n] for i in range(n)]
     return kept
 
-
-WITHOUT_ANCHORS: Final = ("text-only", "direct-rag")
-"""Presets that use no reference photos."""
 
 ProgressMeter = Callable[[str, int], AbstractContextManager[Callable[[int, int], None]]]
 """(noun, total) -> context that gives a function of (done, failed)."""

@@ -7,15 +7,30 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
+from typing import TYPE_CHECKING, Final
 
 from data.errors import BadInput, UsageError, did_you_mean
+from data.frames import Columns, frame_of
 from data.metrics import N_TEST_RESAMPLES
 from data.metrics.lists import tie_counts
 from data.metrics.ranked import Measured, PairedTest, holm, measure_all, paired_test
 from data.records import Job, RankedImage
 from rerank.evaluation.measures import Figures, RankedList, figures_of
-from rerank.evaluation.request import CUTOFFS, SUBSET_CUTOFFS, TiePolicy
+from rerank.evaluation.request import ASPECT, AXES, CUTOFFS, ROUND, SUBSET_CUTOFFS, TiePolicy
 from rerank.evaluation.runs import Run, Truth, ranked_list, truth_of_jobs
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+KEYS: Final[Columns] = dict.fromkeys(("run", *AXES, ROUND, ASPECT, "measure"), "text")
+FIGURES: Final[Columns] = {**KEYS, "n": "integer", **dict.fromkeys(("mean", "standard_error", "low", "high"), "number")}
+TESTS: Final[Columns] = {
+    "baseline": "text",
+    **dict.fromkeys(("difference", "difference_low", "difference_high", "p", "p_holm"), "number"),
+}
+COLUMNS: Final[Columns] = {**FIGURES, **TESTS}
+"""Columns of `Evaluation.to_frame`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +113,28 @@ class Evaluation:
     """Measures in the tables; the first one is tested."""
     runs: tuple[RunFigures, ...]
     comparisons: tuple[Comparison, ...]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row with the `COLUMNS` for each run, stratum and measure; figures are from 0 to 1."""
+        figures = [
+            {
+                **{"run": run.name, **stratum.labels, "measure": found.name, "n": stratum.n, "mean": found.macro},
+                **{"standard_error": found.macro_error},
+                **dict(zip(("low", "high"), found.macro_interval, strict=True)),
+            }
+            for run in self.runs
+            for stratum in run.strata
+            for found in stratum.measures
+        ]
+        tests = [
+            {
+                **{"run": each.run, **each.labels, "measure": each.measure, "baseline": each.baseline},
+                **{"difference": each.test.difference, "p": each.test.p_value, "p_holm": each.p_corrected},
+                **dict(zip(("difference_low", "difference_high"), each.test.interval, strict=True)),
+            }
+            for each in self.comparisons
+        ]
+        return frame_of(figures, FIGURES).merge(frame_of(tests, {**KEYS, **TESTS}), how="left", on=list(KEYS))
 
 
 def evaluate(

@@ -9,6 +9,7 @@ import click
 
 from cli.common import options, output
 from cli.verbs.eval.species.command import species
+from data.frames import as_csv
 from rerank.evaluation.request import EvaluationRequest, TiePolicy
 
 DEFAULTS = EvaluationRequest()
@@ -49,7 +50,7 @@ def rerank(form: str, cutoffs: tuple[int, ...], **given: object) -> None:
 
     Example: kb eval rerank context=a.run both=b.jsonl --jobs jobs.jsonl
     """
-    from cli.verbs.eval.rerank_tables import as_csv, as_text
+    from cli.verbs.eval.rerank_tables import as_text
     from rerank.evaluation.files import evaluate_files, evaluation_warnings
 
     request = EvaluationRequest(cutoffs=tuple(sorted(set(cutoffs))), **given)  # type: ignore[arg-type]  # click has checked
@@ -61,7 +62,7 @@ def rerank(form: str, cutoffs: tuple[int, ...], **given: object) -> None:
 
         output.write(output.as_json(to_json(evaluation)))
     elif form == "csv":
-        output.write_rows(as_csv(evaluation))
+        output.write_rows(as_csv(evaluation.to_frame()))
     else:
         output.write(as_text(evaluation))
 

@@ -5,19 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cli.common import csv_and_parquet, output
+from cli.common import output
 from cli.verbs.eval.cells import difference_cells, number, p_text
 from data.words import plural
-from rerank.evaluation.request import ASPECT, AXES, ROUND, TIE_POLICIES
+from rerank.evaluation.request import TIE_POLICIES
 
 if TYPE_CHECKING:
     from data.metrics.ranked import Measured
     from rerank.evaluation.report import Comparison, Evaluation
-
-CSV_COLUMNS = (
-    *("run", *AXES, ROUND, ASPECT, "measure", "n", "mean", "standard_error", "low", "high"),
-    *("baseline", "difference", "difference_low", "difference_high", "p", "p_holm"),
-)
 
 
 def as_text(evaluation: Evaluation) -> str:
@@ -34,24 +29,6 @@ def as_text(evaluation: Evaluation) -> str:
         f"Ties: {TIE_POLICIES[evaluation.ties]}\n" + _ties_table(evaluation, main),
     ]
     return "\n\n".join(part for part in parts if part)
-
-
-def as_csv(evaluation: Evaluation) -> str:
-    """Return one row for each run, stratum and measure."""
-    tests = {(test.run, test.measure, tuple(test.labels.items())): test for test in evaluation.comparisons}
-    rows: list[list[object]] = []
-    for run in evaluation.runs:
-        for stratum in run.strata:
-            for found in stratum.measures:
-                test = tests.get((run.name, found.name, tuple(stratum.labels.items())))
-                tested: list[object] = [""] * 6
-                if test is not None:
-                    tested = [test.baseline, test.test.difference, *test.test.interval]
-                    tested += [test.test.p_value, test.p_corrected]
-                labels = [stratum.labels.get(axis, "") for axis in (*AXES, ROUND, ASPECT)]
-                figures = [found.macro, found.macro_error, *found.macro_interval]
-                rows.append([run.name, *labels, found.name, stratum.n, *figures, *tested])
-    return csv_and_parquet.as_csv(CSV_COLUMNS, rows)
 
 
 def _measures_table(evaluation: Evaluation, shown: Sequence[str]) -> str:

@@ -9,8 +9,7 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 
-from cli.common.csv_and_parquet import ParquetTable
-from cli.common.resumable import Encounter, ResumableOutput
+from cli.common.resumable import Encounter, ParquetTable, ResumableOutput
 from cli.verbs.identify_files import sink_for
 from data.errors import BadInput, KnowledgeBaseLocked, MissingRequirement, UsageError
 from tests.damaged import damaged

@@ -145,15 +145,6 @@ def test_drawn_birds_are_credited_to_fieldmark_in_every_format(cli: Any, built_k
     assert all(photo["file"] in page for photo in found["photos"])
 
 
-def test_spreadsheet_formulas_are_escaped_in_csv_but_not_in_json(cli: Any, faulty_kb: Path) -> None:
-    replace_in_summaries(faulty_kb, '"Mallard"', '"=1+2"')
-    for verb, rows in (("lint", "findings"), ("credits", "texts")):
-        (row,) = csv.DictReader(io.StringIO(cli.call(verb, "--kb", faulty_kb, "--format", "csv").stdout))
-        (given,) = json.loads(cli.call(verb, "--kb", faulty_kb, "--format", "json").stdout)[rows]
-        name = "name" if verb == "lint" else "title"
-        assert (row[name], given[name]) == ("'=1+2", "=1+2")
-
-
 @pytest.mark.usefixtures("toy_paper_profile")
 def test_the_summary_counts_new_removed_and_unreadable_photos_for_each_encoder(cli: Any, drawings: Path) -> None:
     (drawings / "broken.jpg").write_bytes(b"no photo")

@@ -82,7 +82,7 @@ def test_a_footer_that_ends_the_process_of_its_reader_is_refused(tmp_path: Path)
 
 
 def test_texts_numbers_and_vectors_come_back_as_they_were_written_and_others_are_refused(tmp_path: Path) -> None:
-    columns = {"name": "text", "n": "number", "vector": "vector"}
+    columns = {"name": "text", "n": "integer", "vector": "vector"}
     rows = [
         {"name": ("ä" if i % 2 else None), "n": (i if i % 3 else None), "vector": [i, i + 0.5]} for i in range(2_500)
     ]

@@ -7,12 +7,10 @@ import kb
 from data.records import Anchor, Source, SpeciesEntry, Statement, Summary, Taxon
 from kb.curate.credits import (
     ADAPTATION,
-    COLUMNS,
     Credits,
     PhotoCredit,
     TextCredit,
     as_html,
-    as_rows,
     as_text,
     collect_credits,
     credits_of,
@@ -93,12 +91,8 @@ def test_unfree_and_unknown_licences_are_marked_unpublishable_everywhere() -> No
     assert "PUBLISHED" not in good
     assert "Must not be published (licence not free or unknown): 4." in as_text(found)
     assert as_html(found).count('<tr class="unfree">') == 4
-    at = COLUMNS.index("publishable")
-    assert {row[1]: row[at] for row in as_rows(found)} == {
-        "Red wren": "yes",
-        **dict.fromkeys(bad, "no"),
-        "good.jpg": "yes",
-    }
+    publishable = found.to_frame().set_index("title")["publishable"].to_dict()
+    assert publishable == {"Red wren": True, **dict.fromkeys(bad, False), "good.jpg": True}
 
 
 def test_unknown_licences_block_articles_but_not_the_users_content() -> None:
@@ -115,7 +109,7 @@ def test_unknown_licences_block_articles_but_not_the_users_content() -> None:
     lines = as_text(found).splitlines()
     assert '"My notes", your own.' in lines and "mine.jpg: your own." in lines
     assert as_html(found).count("<td>your own</td>") == 3
-    assert [row[COLUMNS.index("freedom")] for row in as_rows(found)] == ["own", "unknown", "own"]
+    assert list(found.to_frame()["freedom"]) == ["own", "unknown", "own"]
     for known in (replace(own, page_url=f"{WIKI}/File:x"), replace(own, author="Ann"), replace(own, licence="ask me")):
         assert not credits(entry("Wren", ARTICLE, known)).photos[0].is_publishable
     for licence, is_publishable in ((None, True), ("CC BY 4.0", True), ("CC BY-NC 4.0", False), ("ask me", False)):
@@ -156,7 +150,7 @@ def test_control_characters_in_names_are_removed_from_text_credits() -> None:
     (line,) = (line for line in lines if "Bob" in line)
     assert line.startswith("a.jpg: Ann b.jpg: Bob[31m, CC0 1.0. , CC BY-NC 4.0 (")
     assert line.endswith("NOT TO BE PUBLISHED.")
-    assert as_rows(credits(entry("Wren", ARTICLE, bad)))[1][COLUMNS.index("author")] == bad.author
+    assert credits(entry("Wren", ARTICLE, bad)).to_frame()["author"][1] == bad.author
 
 
 def test_html_credits_escape_markup_and_drop_script_links() -> None:
@@ -172,16 +166,11 @@ def test_html_credits_escape_markup_and_drop_script_links() -> None:
         assert text in page.get_text()
 
 
-def test_a_built_knowledge_base_credits_its_articles_photos_and_terms(tmp_path: Path) -> None:
+def test_the_users_own_text_is_credited(tmp_path: Path) -> None:
     encoders = toy_encoders()
-    kb.build(tmp_path / "birds.kb", made_up_taxa(3), PageSource(), encoders, terms=[("Amplexus", None)])
-    with kb.open(tmp_path / "birds.kb") as store:
-        found = collect_credits(store)
-        n_pictures = len({anchor.sha256 for entry in store.species(store.taxon_ids) for anchor in entry.anchors})
-    assert found.kb == "birds.kb"
-    assert {name for text in found.texts for name in text.species} == {"Amplexus", "Bird 000", "Bird 001", "Bird 002"}
-    assert len(found.photos) == n_pictures > 0
+    kb.build(tmp_path / "birds.kb", made_up_taxa(1), PageSource(), encoders)
     text = kb.OwnText(text="An osmeterium is a forked organ of a caterpillar.", title="notes")
     kb.add(tmp_path / "birds.kb", "osmeterium", encoders, texts=[text])
     with kb.open(tmp_path / "birds.kb") as store:
-        assert [text.species for text in collect_credits(store).texts if text.kind == "own"] == [("osmeterium",)]
+        found = collect_credits(store)
+    assert (found.kb, [text.species for text in found.texts if text.kind == "own"]) == ("birds.kb", [("osmeterium",)])

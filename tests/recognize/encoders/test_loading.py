@@ -50,20 +50,6 @@ def test_open_clip_vectors_match_the_library(clip: Any) -> None:
     np.testing.assert_allclose(encoder.encode_texts(TEXTS), texts, atol=1e-5)
 
 
-def test_timm_vectors_match_the_library(vit: Any) -> None:
-    import timm
-    import torch
-
-    model, encoder = vit
-    preprocess = timm.data.create_transform(
-        (3, 160, 160), interpolation="bilinear", mean=(0.5,) * 3, std=(0.5,) * 3, crop_pct=0.9, is_training=False
-    )
-    with torch.inference_mode():
-        rows = model(torch.stack([preprocess(picture) for picture in pictures()])).numpy()
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    np.testing.assert_allclose(encoder.encode_images(pictures()), rows, atol=1e-5)
-
-
 @pytest.mark.filterwarnings("ignore")  # warnings inside transformers
 def test_siglip_uses_a_tokenizer_from_another_repository(hub: Any) -> None:
     import torch
@@ -156,15 +142,6 @@ def test_the_space_depends_on_the_weights_and_the_image_size(hub: Any) -> None:
     hub_cache.write_timm(hub, "tiny/vit")
     whole, small = (TimmEncoder("hf-hub:tiny/vit", device="cpu", image_px=px) for px in (None, 96))
     assert whole.space != small.space
-
-
-def test_openai_weights_use_quick_gelu() -> None:
-    import open_clip
-
-    from recognize.encoders.vision_models import _has_quick_gelu
-
-    assert _has_quick_gelu("ViT-L-14", "openai", open_clip)
-    assert not _has_quick_gelu("ViT-L-14", "laion2b_s32b_b82k", open_clip)
 
 
 def test_unknown_models_precisions_and_devices_are_refused_with_a_remedy(hub: Any, clip: Any) -> None:

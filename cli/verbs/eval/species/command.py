@@ -12,6 +12,7 @@ import click
 from cli.common import exit_codes, options, output, wiring
 from cli.common.output import counted_calls
 from data.errors import NothingReadable, UsageError
+from data.frames import as_csv
 from recognize.settings import ANCHOR_SETS, EvaluationSettings, Vocabulary
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def species(
     if form == "json":
         output.write(output.as_json(tables.payload(evaluation, photos, skipped, kb=name, leaks_kept=method.keep_leaks)))
     elif form == "csv":
-        output.write_rows(tables.as_csv(evaluation))
+        output.write_rows(as_csv(evaluation.to_frame()))
     else:
         output.write(tables.as_text(evaluation, kb=name, dataset=selected.kind))
     if photos.unreadable:

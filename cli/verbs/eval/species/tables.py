@@ -6,23 +6,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cli.common import csv_and_parquet, output
+from cli.common import output
 from cli.common.reports import unmatched_text
 from cli.verbs.eval.cells import difference_cells, figure_cell, p_text
 from data.words import plural
 
 if TYPE_CHECKING:
     from kb.checklist.reconcile import UnmatchedName
-    from recognize.evaluation.comparison import Setup, SetupFigures, SpeciesEvaluation
+    from recognize.evaluation.comparison import SetupFigures, SpeciesEvaluation
     from recognize.evaluation.labelled import MeasuredPhotos, SelectedPhotos
 
 SHOWN = ("top-1", "top-5", "hit@30", "MRR@1", "MRR@5", "MRR@10", "genus")
-CSV_COLUMNS = (
-    *("vocabulary", "preset", "encoders", "measure", "n_photos", "n_species", "n_searched"),
-    *("micro", "micro_low", "micro_high", "macro", "macro_low", "macro_high"),
-    *("baseline", "difference", "difference_low", "difference_high", "p", "p_holm"),
-    "anchors",
-)
 CHUNKS = ("chunk MRR@1", "chunk MRR@5", "chunk MRR@10")
 NAMES_HINT = "Labels must be scientific or English names of species; `kb taxa --file FILE` shows their matches."
 
@@ -97,28 +91,6 @@ def payload(
     }
 
 
-def as_csv(evaluation: SpeciesEvaluation) -> str:
-    """Return one row for each setup and measure; figures from 0 to 1."""
-    rows: list[list[object]] = []
-    tests = {(test.setup, test.measure): test for test in evaluation.tests}
-    names = _names(evaluation)
-    for figures in evaluation.figures:
-        setup = figures.setup
-        for found in figures.measures:
-            test = tests.get((setup, found.name))
-            tested: list[object] = [""] * 6
-            if test is not None:
-                tested = [names[test.baseline], test.test.difference, *test.test.interval]
-                tested += [test.test.p_value, test.p_corrected]
-            rows.append([
-                *(setup.vocabulary, setup.preset, "+".join(figures.encoder_names), found.name),
-                *(evaluation.n, evaluation.n_species, figures.n_searched),
-                *(found.micro, *found.micro_interval, found.macro, *found.macro_interval),
-                *(*tested, setup.anchors),
-            ])  # fmt: skip
-    return csv_and_parquet.as_csv(CSV_COLUMNS, rows)
-
-
 def as_text(evaluation: SpeciesEvaluation, *, kb: str, dataset: str) -> str:
     """Return the tables for people, in percent, and the definitions of their words."""
     from recognize.evaluation.comparison import DEFINITIONS
@@ -142,7 +114,7 @@ def _table(rows: Sequence[SetupFigures], mean: str) -> str:
     return output.as_table(
         ["", *columns],
         [
-            [_name(row), *(figure_cell(row.measures, name, mean, wide=name == "top-1") for name in columns)]
+            [row.setup.name, *(figure_cell(row.measures, name, mean, wide=name == "top-1") for name in columns)]
             for row in rows
         ],
         right=columns,
@@ -153,27 +125,14 @@ def _tests_table(evaluation: SpeciesEvaluation, vocabulary: str) -> str:
     tests = [test for test in evaluation.tests if test.setup.vocabulary == vocabulary]
     if not tests:
         return ""
-    names = _names(evaluation)
     columns = ["measure", "difference", "95 % interval", "better/worse", "p", "p (Holm)"]
     rows = [
         [
-            *(names[test.setup], test.measure),
+            *(test.setup.name, test.measure),
             *difference_cells(test.test.difference, test.test.interval, test.test.n_better, test.test.n_worse),
             *(p_text(test.test.p_value), p_text(test.p_corrected)),
         ]
         for test in tests
     ]
-    head = f"{vocabulary}: difference from {names[tests[0].baseline]!r}, species by species"
+    head = f"{vocabulary}: difference from {tests[0].baseline.name!r}, species by species"
     return head + "\n" + output.as_table(["", *columns], rows, right=columns[1:])
-
-
-def _names(evaluation: SpeciesEvaluation) -> dict[Setup, str]:
-    return {figures.setup: _name(figures) for figures in evaluation.figures}
-
-
-def _name(figures: SetupFigures) -> str:
-    from recognize.evaluation.labelled import WITHOUT_ANCHORS
-
-    setup = figures.setup
-    has_own = setup.anchors == "kb" or setup.preset in WITHOUT_ANCHORS
-    return setup.preset if has_own else f"{setup.preset}, anchors {setup.anchors}"

@@ -12,6 +12,7 @@ from PIL import Image
 
 import kb
 from cli.verbs.eval.species import tables
+from recognize.evaluation.comparison import COLUMNS
 from tests.cli.conftest import documented_keys
 from tests.drawn_birds import drawn_bird
 
@@ -155,7 +156,7 @@ def test_tables_and_csv_have_the_figures_and_tests_of_each_setup(cli: Any, built
     assert "1 species (1 photo) not in the knowledge base: Struthio camelus" in done.stderr
     done = cli.call(*command, "--set", "vocabulary=open", "--format", "csv", check=True)
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
-    assert tuple(rows[0]) == tables.CSV_COLUMNS
+    assert tuple(rows[0]) == tuple(COLUMNS)
     assert [(row["preset"], row["encoders"], row["anchors"]) for row in rows[::10]] == [
         ("text-only", "starter", "kb"), ("vr-rag-v1", "starter", "kb"),
     ]  # fmt: skip
