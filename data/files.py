@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import gzip
 import hashlib
+import logging
 import os
 import secrets
 import shutil
@@ -19,8 +20,10 @@ from typing import Self
 
 from data.errors import BadInput, FieldmarkError, KnowledgeBaseLocked, MissingRequirement, StoreError
 
+_log = logging.getLogger(__name__)
 MAKE_ROOM = "Finished work is kept: make room, and run the same command again."
-_PART = ".part-"
+PART = ".part-"
+"""Prefix of the names of unfinished files and folders."""
 _GZIP = zlib.MAX_WBITS | 16  # the form of gzip, in one call of C
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -96,7 +99,7 @@ def write_atomic(path: Path, content: bytes, *, is_durable: bool = True) -> None
     content that is checked against its hash and can be fetched again.
     """
     # Not `tempfile`: others could not read its files.
-    temporary = path.parent / f"{_PART}{secrets.token_hex(8)}"
+    temporary = path.parent / f"{PART}{secrets.token_hex(8)}"
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -113,7 +116,7 @@ def write_atomic(path: Path, content: bytes, *, is_durable: bool = True) -> None
 
 def remove_parts(folder: Path) -> None:
     """Delete the partial files that killed writers left in a folder; only for the holder of its writer's lock."""
-    for path in folder.glob(f"{_PART}*"):
+    for path in folder.glob(f"{PART}*"):
         path.unlink(missing_ok=True)
 
 
@@ -373,7 +376,8 @@ def storage_error(folder: Path, error: BaseException, *, is_disk: bool = False) 
             return MissingRequirement(f"{folder}: no space left", hint=hint)
         why = f"it cannot be written or read ({error})"
         return MissingRequirement(f"{folder}: {why}", hint=hint_to_allow_writing(folder, hint))
-    return StoreError(f"{folder}: {error}", hint="Run kb verify to check and repair it.")
+    _log.debug("%s: %s", folder, error)  # the words of SQLite or Chroma help no user
+    return StoreError(f"The store in {folder} cannot be read or changed", hint="Run kb verify to check and repair it.")
 
 
 def is_full(folder: Path) -> bool:

@@ -344,7 +344,7 @@ class _LineMeter:
 
     def __call__(self, name: str, done: int, total: int, failed: int = 0) -> None:
         now = time.monotonic()
-        if self._last is None or self._last[0] != name:
+        if self._last is None or self._last[0] != name or done < self._last[1]:  # another stage, or another count of it
             self.close()
             self._began = self._written = now
             self._kept = done

@@ -367,9 +367,11 @@ def build(
             output.warn(unread)
         if not options.invocation().quiet:
             reports.note_group_once(store, settings.home)
-    limits = limits_of(selection.checklist) if selection.checklist is not None else ""
-    if limits and reasons.NOT_IN_CHECKLIST in status.left_out and (given.kind == "folder" or given.names is not None):
-        output.note(limits)
+        unlisted = [name for name, reason, _ in store.left_out() if reason == reasons.NOT_IN_CHECKLIST]
+    if (listed := selection.checklist) is not None and (given.kind == "folder" or given.names is not None):
+        limits = limits_of(listed)
+        if limits and any(not listed.suggest(name, 1) for name in unlisted):  # else they are misspelt
+            output.note(limits)
     if stopped is not None:
         raise stopped
     if status.failures:

@@ -35,7 +35,7 @@ from kb.pipeline.stages.run import BuildRun
 from kb.sources.article_source import is_page
 from kb.sources.reopen import FROM_BUNDLE
 from kb.store.calibrations import is_calibration, keep_calibration
-from kb.store.generations import counts, publishing
+from kb.store.generations import BARE, counts, publishing
 from kb.store.layout import KnowledgeBaseInfo, Layout, collection_names, new_info, write_info
 from kb.store.ledger import Ledger, Step, StepStatus
 from kb.store.rows import Subject, entry_of, term_of
@@ -242,15 +242,15 @@ def _without_bare_anchors(step: Step) -> Step:
 def _copy_vectors(source: Path, encoders: Encoders, info: KnowledgeBaseInfo, ledger: Ledger) -> None:
     dims = {e.space: e.dim for e in (*encoders.text_image, encoders.visual, encoders.sentence)}
     species = (subject for subject in _subjects(source) if isinstance(subject, SpeciesEntry))
-    bare = {(s.taxon.taxon_id, anchor.anchor_id) for s in species for anchor in s.anchors if anchor.sha256 is None}
-    for name, (kind, space) in collection_names(info).items():
+    bare = any(anchor.sha256 is None for each in species for anchor in each.anchors)
+    for name, (_, space) in collection_names(info).items():
         rows = read_rows(source, f"{bundle.VECTORS}{name}.parquet", ("subject_id", "item_id", "vector"))
         with ledger.transaction():
             for batch in grouped(rows, N_AT_A_TIME):
                 vectors = [(str(r["subject_id"]), str(r["item_id"]), _vector(r["vector"], dims[space])) for r in batch]
                 ledger.encoded.put(name, vectors)
-                if kind == "anchors":
-                    ledger.given.put(name, [row for row in vectors if row[:2] in bare])
+    if bare:
+        ledger.set_fact(BARE, "yes")
 
 
 def _vector(values: object, dim: int) -> FloatArray:

@@ -34,7 +34,7 @@ from kb.store.stage_outputs import (
 )
 
 OutputT = TypeVar("OutputT")
-
+_JOIN = "; "  # between the names of a removed subject
 FILES = "removing"
 """Fact with the files of a removal, until they are deleted."""
 
@@ -73,7 +73,9 @@ def remove(path: str | Path, names: Sequence[str]) -> Removed:
         files = _files(layout, ledger, keys) | {layout.root / name for name in unfinished}
         with publishing(layout, info, ledger):
             ledger.set_fact(FILES, json.dumps(sorted(str(file.relative_to(layout.root)) for file in files)))
-            ledger.set_left_out(LeftOut(name=subject.name, reason=subject.reason) for subject in found)
+            ledger.set_left_out(
+                LeftOut(name=each.name, reason=each.reason, detail=_JOIN.join(each.names[1:])) for each in found
+            )
             ledger.drop_left_out(pages.values())
             ledger.drop_subjects(keys)
             ledger.publish([], gone=[key for key in sorted(keys) if ledger.entry(key) is not None])
@@ -94,7 +96,8 @@ def _found(ledger: Ledger, subjects: Sequence[_Subject], names: Sequence[str]) -
     for subject in subjects:
         for name in subject.names:
             by_name.setdefault(fold(name), {})[subject.key] = subject
-    gone = {fold(name) for name in removed(ledger)}
+    unwanted, rows = removed(ledger), ledger.left_out()
+    gone = {fold(each) for name, _, others in rows if name in unwanted for each in (name, *others.split(_JOIN))}
     found: dict[str, _Subject] = {}
     for name in names:
         matches = by_name.get(fold(name), {})

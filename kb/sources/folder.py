@@ -182,12 +182,12 @@ class FolderSource(ArticleSource):
         photos = _photos(path) if path.is_dir() else []
         if not files and not photos:
             return LeftOut(name=page.title, reason=reasons.NO_PAGE, detail="missing, or without text and photos")
-        texts = []
-        for file in files:
-            texts.append(file.read_text(encoding="utf-8-sig"))
+        body = "\n\n".join([file.read_text(encoding="utf-8-sig") for file in files])
+        if not body.strip() and not any(map(_is_readable, photos)):
+            return LeftOut(name=page.title, reason=reasons.NO_PAGE, detail=f"{page.title}: no readable text or photo")
         return FetchedPage(
             page=page,
-            body="\n\n".join(texts),
+            body=body,
             media_type="text/html" if files and _is_html(files[0]) else "text/plain",
             source=Source(title=page.title, url=None, revision=page.revision, licence=None),
             properties={"photos": "\n".join(file.name for file in photos)},
@@ -275,6 +275,14 @@ def _is_html(file: Path) -> bool:
 def _photos(path: Path) -> list[Path]:
     files = (file for file in path.iterdir() if file.suffix.lower() in PHOTO_SUFFIXES and file.is_file())
     return sorted(file for file in files if not file.name.startswith("."))
+
+
+def _is_readable(photo: Path) -> bool:
+    try:
+        read_image(photo, max_pixels=MAX_PIXELS, max_bytes=MAX_PHOTO_BYTES)
+    except (BadImage, OSError):
+        return False
+    return True
 
 
 def _unused(path: Path, credited: Iterable[str]) -> Iterator[LeftOut]:

@@ -9,7 +9,7 @@ import logging
 import shutil
 import sqlite3
 import struct
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
@@ -26,6 +26,7 @@ from data.errors import ConfigError, MissingRequirement, SourceUnavailable, Stor
 from data.files import Closing, is_panic, storage_error, storage_errors
 from kb.store.layout import KnowledgeBaseInfo, collection_names
 
+_log = logging.getLogger(__name__)
 Metadata = Mapping[str, str | int | float | bool]
 AnswerT = TypeVar("AnswerT")
 
@@ -152,10 +153,11 @@ class Chroma(Closing):
         try:
             yield
         except (ValueError, HTTPError, ChromaError) as error:  # ValueError: no server, or not a Chroma server
-            what = "failed" if isinstance(error, ChromaError) else "does not answer"
+            what = "refuses a request" if isinstance(error, ChromaError) else "does not answer"
             shown = self._address.rsplit("@", 1)[-1]  # without user and password
+            _log.debug("Chroma: %s", error)
             raise SourceUnavailable(
-                f"The Chroma server at {shown} {what}: {error or type(error).__name__}",
+                f"The Chroma server at {shown} {what}",
                 hint="Nothing is lost; run the same command again when the server answers.",
             ) from error
 
@@ -278,19 +280,33 @@ _HEADER: Final = struct.Struct("<iQQQQ")  # version, offset of links, number of 
 _PART: Final = 1 << 20  # bytes looked at in one go
 
 
+def index_folders(folder: Path, names: Container[str] | None = None) -> set[str]:
+    """Return the names of the folders that hold the indices of some collections (None: all) in a closed Chroma."""
+    query = (
+        "SELECT collections.name, segments.id FROM segments JOIN collections ON segments.collection = collections.id"
+    )
+    path = f"{(folder / 'chroma.sqlite3').absolute().as_uri()}?immutable=1"
+    with storage_errors(folder), closing(sqlite3.connect(path, uri=True)) as db:
+        return {segment for name, segment in db.execute(query) if names is None or name in names}
+
+
 def n_slots(folder: Path) -> int:
     """Return the number of vectors in the index files, which keep deleted ones."""
     return sum(_HEADER.unpack(header.read_bytes()[: _HEADER.size])[3] for header in folder.glob("*/header.bin"))
 
 
 def tidy(folder: Path) -> None:
-    """Make a closed Chroma ready for publication: without memory that it never set, and without empty room.
+    """Make a closed Chroma ready for publication: without memory that it never set, dropped indices and empty room.
 
     Its index allocates room for more vectors than it holds and writes the whole to its files, so that these would
     hold freed memory of the process, keys included. Its database keeps the room of the queue of all vectors.
     """
     with storage_errors(folder), closing(sqlite3.connect(folder / "chroma.sqlite3", isolation_level=None)) as db:
         db.execute("VACUUM")
+    held = index_folders(folder)
+    for index in folder.iterdir():
+        if index.is_dir() and index.name not in held:
+            shutil.rmtree(index)
     for header in folder.glob("*/header.bin"):
         _blank(header.with_name(_NEVER_SET), 0)
         _, _, slots, vectors, slot = _HEADER.unpack(header.read_bytes()[: _HEADER.size])

@@ -1,19 +1,20 @@
 """Generations: folders with the published vectors, each a Chroma and the matrices read from it.
 
-    vectors/NAME/manifest.json          checksums of all other files, written last
-                 chroma/                absent if the knowledge base has a Chroma server
+    vectors/NAME/chroma/                absent if the knowledge base has a Chroma server
                  COLLECTION.npy         its vectors, which recognition maps and scores as a whole
                  rows-HASH.json         ids and species of the rows of matrices
+    kept/                               second names of the matrices with anchors that came without a photo
 
 A published folder is never written. A writer changes the ledger in the block of `publishing`, which fills a private
-copy of the last generation, renames it, and commits the ledger's transaction with its name. So a reader sees all of a
-change or nothing, and a process that is killed leaves the ledger as it was, with the vectors that it had encoded.
-Readers lock the generation that they opened, and writers delete the others once the commit is on the disk. The ledger
-knows the checksum of the manifest, and so all files.
+copy of the last generation, renames it, and commits the ledger's transaction with its name and the checksums of its
+files. So a reader sees all of a change or nothing, and a process that is killed leaves the ledger as it was, with the
+vectors that it had encoded. Readers lock the folder that they opened, and writers delete the others once the commit is
+on the disk.
 
 Chroma maps index files unchecked, and changes `chroma.sqlite3` as it opens it. So a reader opens a private folder
-with a copy of that file and links to the others, after a look at the checksums. Chroma and the matrices restore each
-other.
+with a copy of that file and links to the others, after a look at the checksums; a writer copies the indices that it
+changes and links the others. Chroma and the matrices restore each other, and what is lost with both is encoded again.
+Vectors of anchors without a photo cannot be: their matrices have a second name outside of the generation.
 
 A Chroma server is changed in place, and readers take only candidates from it: ids and scores are those of the matrices.
 The ledger names the server that holds all rows, and its collections bear the generation's name. Both names are deleted
@@ -26,13 +27,13 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from threading import Lock
-from typing import BinaryIO
 
 import numpy as np
 
@@ -40,8 +41,8 @@ from data.arrays import FloatArray, IntArray
 from data.batches import grouped
 from data.contracts import VectorTable
 from data.errors import FieldmarkError, SourceUnavailable, StoreError
-from data.files import Closing, file_checksum, sha256_hex, user_folder, write_atomic, writer_lock, writing
-from kb.store.chroma import PAGE, Chroma, Row, n_slots, tidy
+from data.files import PART, Closing, file_checksum, sha256_hex, user_folder, write_atomic, writer_lock, writing
+from kb.store.chroma import PAGE, Chroma, Row, index_folders, n_slots, tidy
 from kb.store.layout import (
     CollectionKind,
     KnowledgeBaseInfo,
@@ -54,14 +55,14 @@ from kb.store.layout import (
 from kb.store.ledger import Ledger
 from kb.store.rows import Subject, items_of, row_id, subject_id, subject_of, texts_of
 
-MANIFEST = "manifest.json"
-SUM = "manifest"
-"""Fact with the SHA-256 of the manifest."""
+FILES = "files of the generation"
+"""Fact with the checksum of each file, the matrix and rows of each collection, and the lost collections."""
+BARE = "anchors without a photo"
+"""Fact of a knowledge base that has some."""
 SERVER = "chroma server"
 """Fact with the address of the server that holds all rows; absent while they are being written."""
 GROUP = 1_000  # subjects written at a time
 MOST_SLOTS = 1.3  # of the index files for each row
-_PART = ".part-"
 _CHROMA = "chroma/"
 _HEADERS = Lock()
 """For NumPy, which parses headers as Python source: on CPython 3.11 two threads doing so at once can fail."""
@@ -71,40 +72,34 @@ class Generation(Closing):
     """A published generation, locked until `close`; without files if it is missing, damaged or replaced by now."""
 
     def __init__(self, layout: Layout, ledger: Ledger) -> None:
-        self.name, known = ledger.generation(), ledger.fact(SUM)
-        self.folder = layout.vectors / self.name
-        self.files: Mapping[str, str] = {}
+        self.name = ledger.generation()
+        self.folder, self._kept = layout.vectors / self.name, layout.kept
+        known = json.loads(ledger.fact(FILES) or '{"files": {}, "tables": {}, "lost": []}')
+        self.files: Mapping[str, str] = known["files"]
         """File -> checksum."""
-        self.lost: Sequence[str] = ()
+        self.lost: Sequence[str] = known["lost"]
         """The collections whose vectors were lost when it was published."""
         self._is_first = not self.name and next(ledger.items(), None) is None
-        self._tables: Mapping[str, tuple[str, str]] = {}
-        self._lock: BinaryIO | None = None
-        with suppress(OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            self._lock = (self.folder / MANIFEST).open("rb")
-            content = self._lock.read() if self.name and _is_locked(self._lock, is_shared=True) else b""
-            if known in (None, sha256_hex(content)):  # None: published before manifests had checksums
-                manifest = json.loads(content)
-                self._tables = {table: (files[0], files[1]) for table, files in manifest["tables"].items()}
-                self.lost = tuple(manifest.get("lost", ()))
-                self.files = dict(manifest["files"])
+        self._tables: Mapping[str, tuple[str, str]] = known["tables"]
+        self._lock = _locked(self.folder, is_shared=True)
+        self.is_held = self._lock is not None
+        """Whether its folder exists and stays until `close`."""
 
     def close(self) -> None:
         """Let the next writer delete it."""
         if self._lock is not None:
-            self._lock.close()
+            os.close(self._lock)
+        self._lock = None
 
     def table(self, name: str) -> VectorTable | None:
         """Return the rows of a collection with their matrix mapped, or None if they are missing or damaged."""
         if self._is_first or (self.files and name not in (*self._tables, *self.lost)):
             return VectorTable(ids=(), owners=np.zeros(0, np.intp), vectors=np.zeros((0, 1), np.float32))
         try:
-            matrix, rows = self._tables[name]
-            if not self._are_whole((matrix, rows)):
-                return None
+            matrix, rows = map(self._whole, self._tables[name])
             with _HEADERS:
-                vectors: FloatArray = np.load(self.folder / matrix, mmap_mode="r", allow_pickle=False)
-            ids, owners, _ = _read_rows(self.folder / rows, self.files[rows])
+                vectors: FloatArray = np.load(matrix, mmap_mode="r", allow_pickle=False)
+            ids, owners, _ = _read_rows(rows)
         except (OSError, ValueError, KeyError, TypeError):
             return None
         if vectors.ndim != 2 or vectors.dtype != np.float32 or not vectors.shape[0] == len(ids) == owners.shape[0]:
@@ -115,43 +110,64 @@ class Generation(Closing):
         """Return id in Chroma -> vector of `table`."""
         if (table := self.table(name)) is None:
             return None
-        file = self._tables[name][1]
-        _, _, subjects = _read_rows(self.folder / file, self.files[file])
+        _, _, subjects = _read_rows(self._whole(self._tables[name][1]))
         keys = (row_id(subjects[owner], kind, item) for owner, item in zip(table.owners, table.ids, strict=True))
         return dict(zip(keys, table.vectors, strict=True))
 
     def link_matrix(self, name: str, to: Path) -> bool:
         """Make another name for the matrix of a collection; False if it is missing or damaged, or links are."""
-        if self.table(name) is None:
-            return False
         try:
-            to.hardlink_to(self.folder / self._tables[name][0])
-        except OSError:
+            to.hardlink_to(self._whole(self._tables[name][0]))
+        except (OSError, KeyError):
             return False
         return True
 
     def has_chroma(self) -> bool:
         """Return whether it holds an undamaged Chroma."""
-        files = [file for file in self.files if file.startswith(_CHROMA)]
-        return bool(files) and self._are_whole(files)
+        try:
+            found = [self._whole(file) for file in self.files if file.startswith(_CHROMA)]
+        except OSError:
+            return False
+        return bool(found)
 
-    def copy_chroma(self, to: Path, *, is_linked: bool = False) -> None:
-        """Copy its Chroma to a new folder; if wanted, link the files that Chroma does not change."""
+    def copy_chroma(self, to: Path, link: Callable[[Path, Path], None], changing: Container[str] | None = None) -> None:
+        """Copy its Chroma to a new folder, and link the indices of collections that are not `changing` (None: all)."""
+        copied = None if changing is None else index_folders(self.folder / _CHROMA, changing)
         for file in (file for file in self.files if file.startswith(_CHROMA)):
             source, target = self.folder / file, to / file.removeprefix(_CHROMA)
             target.parent.mkdir(parents=True, exist_ok=True)
-            if is_linked and source.suffix != ".sqlite3":
+            if source.suffix != ".sqlite3" and source.parent.name not in (copied or ()):
                 with suppress(OSError):  # a system without links
-                    target.symlink_to(source.absolute())
+                    link(target, source.absolute())
                     continue
             with writing(target):
                 shutil.copyfile(source, target)
 
-    def _are_whole(self, files: Iterable[str]) -> bool:
-        try:
-            return all(file_checksum(self.folder / file) == self.files[file] for file in files)
-        except (OSError, ValueError, KeyError):
-            return False
+    def keep(self, names: Iterable[str]) -> None:
+        """Give the files of some collections a second name, under which they outlive all generations."""
+        wanted = {file for name in names if name in self._tables for file in self._tables[name]}
+        for file in wanted:
+            with suppress(OSError):  # a system without links
+                self._kept.mkdir(exist_ok=True)
+                if not (self._kept / file).exists() or not (self._kept / file).samefile(self.folder / file):
+                    (new := self._kept / f"{PART}{file}").unlink(missing_ok=True)
+                    new.hardlink_to(self.folder / file)
+                    new.replace(self._kept / file)
+        for path in self._kept.glob("*"):
+            if path.name not in wanted:
+                path.unlink(missing_ok=True)
+
+    def _whole(self, file: str) -> Path:
+        """Return the path of a file, by its second name if need be.
+
+        Raises:
+            OSError: if it is missing or damaged.
+        """
+        for path in (self.folder / file, self._kept / file):
+            with suppress(OSError, ValueError):
+                if file_checksum(path) == self.files[file]:
+                    return path
+        raise OSError
 
 
 @contextmanager
@@ -176,21 +192,31 @@ def private_folder() -> Iterator[Path]:
             folder.with_suffix(".lock").unlink(missing_ok=True)
 
 
-def _is_locked(file: BinaryIO, *, is_shared: bool) -> bool:
-    """Lock a file if no other process stands against it; True too where the system or the disk has no locks."""
+def _locked(folder: Path, *, is_shared: bool) -> int | None:
+    """Return the handle of a locked folder, which closing unlocks; None if it is missing or locked by another process.
+
+    Where the system or the disk has no locks, the folder is only opened.
+    """
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return None
     try:
         import fcntl
 
-        fcntl.flock(file, (fcntl.LOCK_SH if is_shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        fcntl.flock(handle, (fcntl.LOCK_SH if is_shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        if folder.exists():  # else it was deleted between opening and locking
+            return handle
     except BlockingIOError:
-        return False
+        pass
     except (ImportError, OSError):
-        return True
-    return os.fstat(file.fileno()).st_nlink > 0  # else it was deleted between opening and locking
+        return handle
+    os.close(handle)
+    return None
 
 
-@lru_cache(maxsize=8)
-def _read_rows(path: Path, checksum: str) -> tuple[tuple[str, ...], IntArray, tuple[str, ...]]:
+@lru_cache(maxsize=8)  # the names of the files are hashes of their contents
+def _read_rows(path: Path) -> tuple[tuple[str, ...], IntArray, tuple[str, ...]]:
     """Return the item ids, the positions of their subjects, and the ids of all subjects."""
     index = json.loads(path.read_bytes())
     owners: IntArray = np.asarray(index["owners"], dtype=np.intp)
@@ -204,7 +230,7 @@ def generation_of(layout: Layout, ledger: Ledger) -> Generation:
     while True:
         ledger.hold()
         found = Generation(layout, ledger)
-        if found.files or found.name in tried:  # lost, not replaced meanwhile
+        if found.is_held or found.name in tried:  # lost, not replaced meanwhile
             return found
         tried.add(found.name)
         found.close()
@@ -295,7 +321,7 @@ def publishing(
                     ledger.begin_generation()
                     pending = {**(dict(ledger.items()) if lost or not is_filled else {}), **ledger.pending}
                     new = _Publication(layout, info, ledger, held, pending, changed, lost, is_filled=is_filled)
-                    ledger.set_fact(SUM, new.publish(track))
+                    ledger.set_fact(FILES, new.publish(track))
                     ledger.encoded.drop(changed)
                 if info.chroma:
                     ledger.set_fact(SERVER, info.chroma)
@@ -308,6 +334,9 @@ def publishing(
     if is_changed:
         ledger.shrink()
         _remove_others(layout, ledger)
+    with Generation(layout, ledger) as published:
+        names = collection_names(info).items() if ledger.fact(BARE) is not None else ()
+        published.keep(name for name, (kind, _) in names if kind == "anchors")
 
 
 class _Publication:
@@ -330,15 +359,16 @@ class _Publication:
         self._was_lost, self._lost = lost, set[str]()
         self._names = collection_names(info)
         self._held: dict[str, Mapping[str, FloatArray]] = {}
-        self._part = layout.vectors / f"{_PART}{ledger.generation()}"
+        self._part = layout.vectors / f"{PART}{ledger.generation()}"
 
     def publish(self, track: Callable[[int], Callable[[int], None]]) -> str:
-        """Write it to a private folder, rename that, and return the checksum of its manifest."""
+        """Write it to a private folder, rename that, and return the fact of its files."""
         part, expected, name_of_state = self._part, counts(self._ledger), self._ledger.generation()
         with writing(part):
             part.mkdir(parents=True)
         if self._is_filled and not self._info.chroma:
-            self._generation.copy_chroma(part / _CHROMA)
+            changing = {name for name, (kind, _) in self._names.items() if kind in self._kinds()}
+            self._generation.copy_chroma(part / _CHROMA, Path.hardlink_to, changing)
         with closing(Chroma(self._info, part / _CHROMA, self._layout.root)) as chroma:
             for name in self._names if self._info.chroma else ():
                 chroma.mark(name, "")
@@ -355,7 +385,8 @@ class _Publication:
                     if expected.get(kind) and name not in self._lost
                 }
             for name in tables:
-                chroma.settle(name)
+                if name in written:
+                    chroma.settle(name)
                 if self._info.chroma:
                     chroma.mark(name, name_of_state)
         if not self._info.chroma:
@@ -365,12 +396,16 @@ class _Publication:
             _sync(path)
             if path.is_file():
                 files[str(path.relative_to(part))] = file_checksum(path)
-        content = json.dumps({"tables": tables, "lost": sorted(self._lost), "files": files}).encode()
-        write_atomic(part / MANIFEST, content)
         _sync(part)
         part.rename(self._layout.vectors / name_of_state)
         _sync(self._layout.vectors)
-        return sha256_hex(content)
+        return json.dumps({"files": files, "tables": tables, "lost": sorted(self._lost)})
+
+    def _kinds(self) -> set[str]:
+        """Return the kinds of collections in which the pending subjects have or had rows."""
+        held = (items for items in self._pending.values())
+        new = (entry.items for ids in grouped(self._pending, GROUP) for entry in self._ledger.entries_of(ids).values())
+        return {kind for items in chain(held, new) for kind in items}
 
     def _write(self, chroma: Chroma, report: Callable[[int], None]) -> set[str]:
         """Write the pending subjects, and return the collections that changed."""
@@ -504,12 +539,9 @@ def _remove_others(layout: Layout, ledger: Ledger) -> None:
     for folder in layout.vectors.iterdir():
         if folder.name == ledger.generation() or folder.is_symlink():
             continue
-        try:
-            with (folder / MANIFEST).open("rb") as file:
-                if folder.name.startswith(_PART) or _is_locked(file, is_shared=False):
-                    shutil.rmtree(folder, ignore_errors=True)
-        except OSError:  # killed before it wrote one
+        if (lock := _locked(folder, is_shared=False)) is not None:
             shutil.rmtree(folder, ignore_errors=True)
+            os.close(lock)
     for lookups in layout.cache.glob("*"):
         if not lookups.name.startswith(prefix_of_lookups(ledger)):
             lookups.unlink(missing_ok=True)

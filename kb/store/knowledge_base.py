@@ -269,7 +269,7 @@ class KnowledgeBase(Closing):
                 return Chroma(self.info, self.path, self.path)
             if self._published.has_chroma():
                 folder = self._folders.enter_context(private_folder())
-                self._published.copy_chroma(folder, is_linked=True)
+                self._published.copy_chroma(folder, Path.symlink_to)
                 return Chroma(self.info, folder, self.path)
             _warn_once(f"Chroma in {self._published.folder} is missing or damaged; kb verify repairs it")
         except (FieldmarkError, OSError, ImportError) as error:  # ImportError: a system without locks

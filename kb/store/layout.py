@@ -14,7 +14,7 @@ from typing import Literal, get_args
 from data.codec import from_json
 from data.contracts import Encoders
 from data.errors import ConfigError, MissingKnowledgeBase, StoreError, UsageError
-from data.files import ContentFolder, remove_parts, sha256_hex, write_atomic
+from data.files import PART, ContentFolder, remove_parts, sha256_hex, write_atomic
 from data.words import nearest
 from kb.store.ledger import Ledger
 
@@ -106,6 +106,7 @@ class Layout:
         self.root = root
         self.toml = root / "kb.toml"
         self.vectors = root / "vectors"
+        self.kept = root / "kept"
         self.ledger = root / "ledger.sqlite"
         self.cache = root / "cache"
         self.calibration = root / "calibration"
@@ -153,7 +154,7 @@ class Layout:
             if self.ledger.name in others:
                 self.require()
             # A build killed at its start leaves `.part-` files; another builder may have made `kb.toml` meanwhile.
-            if any(not name.startswith(".part-") for name in others) and not self.toml.exists():
+            if any(not name.startswith(PART) for name in others) and not self.toml.exists():
                 raise UsageError(
                     f"{self.root} holds other files and no knowledge base", hint="Name an empty or new folder."
                 )
@@ -161,11 +162,11 @@ class Layout:
 
     def remove_leftovers(self) -> None:
         """Delete the partial files that killed writers left; only for the holder of the writer's lock."""
-        for part in self.vectors.glob(".part-*"):
+        for part in self.vectors.glob(f"{PART}*"):
             shutil.rmtree(part, ignore_errors=True)
         for contents in (self.articles, self.anchors):
             contents.remove_leftovers()
-        for folder in (self.root, self.runs, self.calibration):
+        for folder in (self.root, self.kept, self.runs, self.calibration):
             remove_parts(folder)
 
 

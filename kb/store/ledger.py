@@ -2,7 +2,7 @@
 
 A subject is a species or a term. The result of a stage is valid only for the input whose fingerprint it carries. Every
 row has a checksum, compared on each read and by `kb verify`. Damage is therefore an error with a remedy, never a wrong
-answer. Vectors lie here only until they are published, but for anchors that came as vectors alone.
+answer. Vectors lie here only until they are published.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
@@ -68,36 +68,26 @@ GENERATION = "generation"
 
 
 class Vectors:
-    """Vectors of a table of the ledger, each `(dim,)` float32: a row for each subject and collection."""
+    """Vectors that no reader has yet, each `(dim,)` float32: a row for each subject and collection."""
 
-    def __init__(self, file: LedgerFile, table: Literal["encoded", "given"]) -> None:
-        self._file, self._table = file, table
+    def __init__(self, file: LedgerFile) -> None:
+        self._file = file
 
     def put(self, collection: str, rows: Iterable[tuple[str, str, FloatArray]]) -> None:
         """Add or replace `(subject_id, item_id, vector)`."""
         by_subject: dict[str, dict[str, FloatArray]] = {}
         for subject, item, vector in rows:
             by_subject.setdefault(subject, {})[item] = vector
-        self._file.put(
-            self._table,
-            [
-                _packed(subject, collection, self.of_subject(collection, subject) | vectors)
-                for subject, vectors in by_subject.items()
-            ],
-        )
-
-    def keep(self, collection: str, subject_id: str, items: Sequence[str]) -> None:
-        """Delete the vectors of one subject except those of `items`."""
-        held = self.of_subject(collection, subject_id)
-        if set(held) <= set(items):
-            return
-        self._file.delete(self._table, "collection = ? AND subject_id = ?", [(collection, subject_id)])
-        if remaining := {item: vector for item, vector in held.items() if item in items}:
-            self._file.put(self._table, [_packed(subject_id, collection, remaining)])
+        packed = []
+        for subject, new in by_subject.items():
+            vectors = self.of_subject(collection, subject) | new
+            numbers = np.stack([np.asarray(vector, dtype="<f4") for vector in vectors.values()]).tobytes()
+            packed.append((subject, collection, json.dumps(list(vectors)), numbers))
+        self._file.put("encoded", packed)
 
     def of_subject(self, collection: str, subject_id: str) -> dict[str, FloatArray]:
         """Return item_id -> vector of one subject."""
-        rows = self._file.select(self._table, "WHERE collection = ? AND subject_id = ?", (collection, subject_id))
+        rows = self._file.select("encoded", "WHERE collection = ? AND subject_id = ?", (collection, subject_id))
         if not rows:
             return {}
         items = json.loads(rows[0][2])
@@ -105,17 +95,12 @@ class Vectors:
 
     def subjects(self) -> set[str]:
         """Return the ids of all subjects with vectors in the table."""
-        return {subject_id for (subject_id,) in self._file.read(f"SELECT DISTINCT subject_id FROM {self._table}")}
+        return {subject_id for (subject_id,) in self._file.read("SELECT DISTINCT subject_id FROM encoded")}
 
     def drop(self, subject_ids: Iterable[str]) -> None:
         """Delete all vectors of some subjects."""
         for group in grouped(subject_ids, 500):  # each reads the whole table
-            self._file.delete(self._table, f"subject_id IN ({', '.join('?' * len(group))})", [group])
-
-
-def _packed(subject_id: str, collection: str, vectors: Mapping[str, FloatArray]) -> tuple[str | bytes, ...]:
-    rows = np.stack([np.asarray(vector, dtype="<f4") for vector in vectors.values()])
-    return subject_id, collection, json.dumps(list(vectors)), rows.tobytes()
+            self._file.delete("encoded", f"subject_id IN ({', '.join('?' * len(group))})", [group])
 
 
 class Ledger(LedgerFile):
@@ -123,10 +108,7 @@ class Ledger(LedgerFile):
 
     def __init__(self, path: Path, *, read_only: bool = False, create: bool = False) -> None:
         super().__init__(path, read_only=read_only, create=create)
-        self.encoded = Vectors(self, "encoded")
-        """Vectors that no reader has yet."""
-        self.given = Vectors(self, "given")
-        """Vectors of anchors without a photo, which cannot be made again."""
+        self.encoded = Vectors(self)
         self.pending: dict[str, dict[str, list[str]]] = {}
         """Subjects that `publish` changed, with the items by kind that Chroma may hold of them."""
 
@@ -205,7 +187,7 @@ class Ledger(LedgerFile):
     def drop_subjects(self, subject_ids: Iterable[str]) -> None:
         """Delete subjects with their steps and vectors; readers see their entries until `publish` deletes them."""
         ids = list(subject_ids)
-        for table in ("subjects", "steps", "encoded", "given"):
+        for table in ("subjects", "steps", "encoded"):
             self.delete(table, "subject_id = ?", [(key,) for key in ids])
 
     def set_left_out(self, found: Iterable[LeftOut]) -> None:

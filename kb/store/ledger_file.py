@@ -20,7 +20,7 @@ from data.files import (
     use_write_ahead_log,
 )
 
-LEDGER_VERSION = 4
+LEDGER_VERSION = 5
 # With a write-ahead log a power cut may cost the last transactions, but breaks nothing; durable ones it does not cost.
 SYNCHRONOUS = "NORMAL"
 PAGE_BYTES = 8192  # vectors of 768 numbers waste less of such a page than of the usual 4096 bytes
@@ -31,7 +31,6 @@ TABLES: Mapping[str, tuple[str, str]] = {
     "steps": ("subject_id, stage, fingerprint, status, space, error, output", "stage, space, subject_id"),
     "left_out": ("name, reason, detail", "name"),
     "encoded": ("subject_id, collection, items, vectors", "collection, subject_id"),
-    "given": ("subject_id, collection, items, vectors", "collection, subject_id"),
     "entries": ("subject_id, kind, name, document, record, items", "subject_id"),
 }
 """Table -> columns and primary key; each table also has the column `checksum`, over all other columns."""

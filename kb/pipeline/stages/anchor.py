@@ -14,6 +14,7 @@ from kb import reasons
 from kb.pipeline.stages.fetch import fetched_pages, read_article
 from kb.pipeline.stages.run import BuildRun
 from kb.sources.article_source import AnchorBatch
+from kb.store.generations import BARE
 from kb.store.layout import collection_name
 from kb.store.ledger import Step, fingerprint
 from kb.store.stage_outputs import AnchorOutput, anchors_of
@@ -103,12 +104,13 @@ def _stored_photos(run: BuildRun, steps: Iterable[Step]) -> dict[str, Anchor]:
 
 
 def _put_given_vectors(run: BuildRun, key: str, collection: str, space: str, images: tuple[AnchorImage, ...]) -> None:
-    """Keep the vectors of images without a photo, which cannot be encoded."""
+    """Take the vectors of images without a photo, which cannot be encoded."""
     bare = [image for image in images if image.anchor.sha256 is None and space in image.vectors]
     rows = [(key, image.anchor.anchor_id, np.asarray(image.vectors[space], dtype=np.float32)) for image in bare]
-    run.ledger.given.put(collection, rows)
-    if rows:  # the mark of the vectors before does not hold for these
-        run.ledger.drop_steps([key], ["encode"], space=collection)
+    if rows:
+        run.ledger.set_fact(BARE, "yes")
+        run.ledger.encoded.put(collection, rows)
+        run.ledger.drop_steps([key], ["encode"], space=collection)  # the mark of the vectors before does not hold
 
 
 def _failed(key: str, mark: str, reason: str, before: Step | None) -> Step:

@@ -70,7 +70,7 @@ def _restore(run: BuildRun, lost: Sequence[str]) -> None:
         ledger.drop_steps(unpublished, ["encode"])
         ledger.drop_encoding(lost)
     pending = {name: keys if name in lost else [] for name, keys in _outdated(run, known).items()}
-    failed = _encode(run, known, pending, is_restoring=True)
+    failed = _encode(run, known, pending, lost=lost)
     photos = [name for name in lost if run.collections[name][0] == "anchors"]
     with publishing(run.layout, run.info, ledger, track=lambda n: run.track("index", n).add):
         for group in grouped(known, GROUP):
@@ -87,17 +87,20 @@ def _readable(run: BuildRun, subject: Subject, collections: Sequence[str]) -> Su
 
 
 def _encode(
-    run: BuildRun, subjects: Subjects, pending: Mapping[str, Sequence[str]], *, is_restoring: bool = False
+    run: BuildRun, subjects: Subjects, pending: Mapping[str, Sequence[str]], *, lost: Sequence[str] = ()
 ) -> set[str]:
-    tracker = run.track("encode", sum(map(len, pending.values())))
-    failed = _encode_pictures(run, pending, subjects, tracker)
-    for collection, (kind, space) in run.collections.items():
-        if kind != "anchors":
-            # A failed one stays as it was, unless that is lost.
-            wanted = [key for key in pending[collection] if is_restoring or key not in failed]
-            n_left = len(pending[collection]) - len(wanted)
-            tracker.add(n_left, failed=n_left)
-            _encode_texts(run, collection, kind, space, subjects.of(wanted), tracker)
+    failed = _encode_pictures(run, pending, subjects, lost)
+    # A failed one stays as it was, unless that is lost.
+    wanted = {
+        name: [key for key in pending[name] if lost or key not in failed]
+        for name, (kind, _) in run.collections.items()
+        if kind != "anchors"
+    }
+    # A count of its own: the time of photos says nothing about that of texts.
+    tracker = run.track("encode", sum(map(len, wanted.values())))
+    for name, keys in wanted.items():
+        kind, space = run.collections[name]
+        _encode_texts(run, name, kind, space, subjects.of(keys), tracker)
     return failed
 
 
@@ -116,10 +119,11 @@ def _outdated(run: BuildRun, subjects: Subjects) -> dict[str, list[str]]:
 
 
 def _encode_pictures(
-    run: BuildRun, pending: Mapping[str, Sequence[str]], subjects: Subjects, tracker: Tracker
+    run: BuildRun, pending: Mapping[str, Sequence[str]], subjects: Subjects, lost: Sequence[str]
 ) -> set[str]:
     collections = {name: space for name, (kind, space) in run.collections.items() if kind == "anchors"}
     missing = {name: set(pending[name]) for name in collections}
+    tracker = run.track("encode", sum(map(len, missing.values())))
     wanted = subjects.of(sorted(set().union(*missing.values())))
     waiting: deque[tuple[list[Subject], list[tuple[str, str]]]] = deque()
     all_failed: set[str] = set()
@@ -138,7 +142,7 @@ def _encode_pictures(
         found = dict(zip(keys, made, strict=True))
         for collection, space in collections.items():
             part = [subject for subject in group if subject_id(subject) in missing[collection]]
-            failed = _store_anchors(run, collection, space, part, found) if part else set()
+            failed = _store_anchors(run, collection, space, part, found, is_lost=collection in lost) if part else set()
             all_failed |= failed
             tracker.add(len(part), failed=len(failed))
     return all_failed
@@ -182,24 +186,26 @@ def _store_anchors(
     space: str,
     group: Sequence[Subject],
     found: Mapping[tuple[str, str], str | Mapping[str, FloatArray]],
+    *,
+    is_lost: bool,
 ) -> set[str]:
     """Store the vectors of a group's anchors in one space, and return the subjects that lack some."""
     errors: dict[str, str] = {}
     rows: list[tuple[str, str, FloatArray]] = []
+    published = {} if is_lost else run.ledger.entries_of([subject_id(subject) for subject in group])
     for subject in group:
         key, anchors = subject_id(subject), _anchors(subject)
-        bare = [anchor.anchor_id for anchor in anchors if anchor.sha256 is None]
-        given = run.ledger.given.of_subject(collection, key) if bare else {}
-        lost = [anchor_id for anchor_id in bare if anchor_id not in given]
-        if lost:
-            errors[key] = f"Reference photo {lost[0]} has neither a file nor a vector in {space}."
+        if bare := {anchor.anchor_id for anchor in anchors if anchor.sha256 is None}:
+            bare -= run.ledger.encoded.of_subject(collection, key).keys()
+            bare -= set(published[key].items.get("anchors", ()) if key in published else ())
+        if bare:
+            errors[key] = f"Reference photo {min(bare)} has neither a file nor a vector in {space}."
         for anchor in anchors:
             made = found.get((key, anchor.anchor_id)) if anchor.sha256 is not None else None
             if isinstance(made, str):
                 errors[key] = made
             elif made is not None:
                 rows.append((key, anchor.anchor_id, made[space]))
-        rows += [(key, anchor_id, given[anchor_id]) for anchor_id in bare if anchor_id in given]
     with run.ledger.transaction():
         run.ledger.encoded.put(collection, rows)
         run.ledger.record([_step(run, s, collection, "anchors", errors.get(subject_id(s))) for s in group])

@@ -162,7 +162,11 @@ def publish(
             changed = [entry for entry in changed if entry == old.get(entry.subject_id)]
         if changed:
             ledger.publish(changed)
-            _keep_vectors(run, [entry for entry in changed if entry.subject_id in old])
+            for name, (kind, _) in run.collections.items():  # items that come back are encoded again
+                without = [
+                    entry.subject_id for entry in changed if entry.subject_id in old and not entry.items.get(kind)
+                ]
+                ledger.drop_steps(without, ["encode"], space=name)
         species = [entry.subject_id for entry in (changed if is_encoding_alone else new) if entry.kind == "taxon"]
         noted = set(ledger.steps(TEXTS, ids=species)).difference(entry.subject_id for entry in changed)
         note_texts(run.layout, ledger, pages, (key for key in species if key not in noted))
@@ -181,12 +185,3 @@ def _encoded(run: BuildRun, subjects: Sequence[Subject]) -> list[Entry]:
             key for key, subject in zip(ids, subjects, strict=True) if key not in done and items_of(subject, kind)
         )
     return [entry_of(subject) for key, subject in zip(ids, subjects, strict=True) if key not in lacking]
-
-
-def _keep_vectors(run: BuildRun, entries: Sequence[Entry]) -> None:
-    for name, (kind, _) in run.collections.items():
-        for entry in entries:
-            items = entry.items.get(kind, [])
-            run.ledger.given.keep(name, entry.subject_id, items)
-            if not items:  # if they come back, they are encoded again
-                run.ledger.drop_steps([entry.subject_id], ["encode"], space=name)

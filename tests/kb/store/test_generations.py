@@ -196,15 +196,41 @@ def test_chroma_is_blank_where_it_sets_nothing_and_has_documents_of_species_and_
             assert all(bool(document) is (kind in ("species", "terms")) for document in documents)
 
 
-def test_no_vector_stays_in_the_ledger_but_those_of_anchors_without_a_photo(path: Path, encoders: Encoders) -> None:
-    with closing(Ledger(path / "ledger.sqlite")) as ledger:
-        assert ledger.encoded.subjects() == ledger.given.subjects() == set()
-    starter = recognize.load_encoders("starter")
+def test_vectors_of_anchors_without_a_photo_outlive_all_generations(path: Path) -> None:
+    """They cannot be encoded again; no vector stays in the ledger."""
+    starter, owls = recognize.load_encoders("starter"), path.with_name("owls.kb")
     source = StarterSource(spaces=starter.anchor_spaces)
-    [mallard] = [taxon for taxon in source.taxa() if taxon.common_name == "Mallard"]
-    kb.build(path.with_name("m.kb"), [mallard], source, starter)
-    with closing(Ledger(path.with_name("m.kb") / "ledger.sqlite")) as ledger:
-        assert (ledger.encoded.subjects(), ledger.given.subjects()) == (set(), {mallard.taxon_id})
+    taxa = [taxon for taxon in source.taxa() if taxon.common_name in ("Mallard", "Snowy Owl", "Blue Jay")]
+    kb.build(owls, taxa[:2], source, starter)
+    kb.build(owls, taxa, source, starter)
+    digest = kb.verify(owls).digest
+    for folder in (path, owls):
+        with closing(Ledger(folder / "ledger.sqlite")) as ledger:
+            assert ledger.encoded.subjects() == set()
+    assert not (path / "kept").exists()
+    kept = {file.stat().st_ino for file in (owls / "kept").iterdir()}
+    assert kept and kept <= {file.stat().st_ino for file in (owls / "vectors").glob("*/*")}, "they take no space"
+    shutil.rmtree(owls / "vectors")
+    [problem] = [each for each in kb.verify(owls).problems if "are lost" in each]
+    assert "chunks-" in problem and "anchors-" not in problem
+    kb.build(owls, [], source, starter, only="encode")
+    assert (kb.verify(owls).ok, kb.verify(owls).digest) == (True, digest)
+
+
+def test_a_change_copies_the_indices_that_it_changes_and_writes_to_no_link(path: Path) -> None:
+    [first] = (path / "vectors").iterdir()
+    before = contents(first)
+    with kb.open(path):
+        kb.remove(path, ["Amplexus"])  # the only term
+        [new] = set((path / "vectors").iterdir()) - {first}
+        indices = [file.relative_to(new) for file in new.glob("chroma/*/*.bin")]
+        assert len({file.parent for file in indices}) == 4
+        assert all((new / file).samefile(first / file) for file in indices)
+        assert contents(first) == before
+    kb.remove(path, ["Avis 001"])
+    [last] = (path / "vectors").iterdir()
+    assert not {file.stat().st_nlink for file in last.rglob("*") if file.is_file()} - {1}
+    assert kb.verify(path).ok
 
 
 def test_a_build_deletes_what_killed_writers_left(path: Path, encoders: Encoders) -> None:
