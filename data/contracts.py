@@ -323,8 +323,8 @@ class KnowledgeStore(Protocol):
     def terms(self) -> list[Term]:
         """Return all terms, sorted by name."""
 
-    def calibration_file(self, preset: str) -> Path | None:
-        """Return the file of its own calibration for a preset, if it has one."""
+    def calibration_text(self, preset: str) -> str | None:
+        """Return the JSON of its own calibration for a preset, if it has one."""
 
     def check_space(self, spaces: Sequence[str]) -> None:
         """Raise `SpaceMismatch` unless every one of `spaces` is one of the store's."""

@@ -29,7 +29,7 @@ from recognize.confidence.calibration import (
     chances_of,
     estimate_prior,
     even_unknown,
-    read_calibration,
+    parse_calibration,
     sample_of,
     shipped_calibration,
     species_chances,
@@ -198,8 +198,8 @@ class Recognizer:
         self.calibration_id: str | None = None
         self.misfit = ""
         """Reason that the given calibration is not used, a verb phrase; empty if it is used."""
-        if calibration is None and (file := store.calibration_file(preset)) is not None:
-            calibration = read_calibration(file)
+        if calibration is None and (text := store.calibration_text(preset)) is not None:
+            calibration = parse_calibration(text, f"The calibration of {preset} in {store.path}")
         if weights is None:
             self._calibrate(calibration)
         elif calibration is not None:

@@ -23,7 +23,7 @@ from kb.bundle.checklist import export_checklist
 from kb.bundle.manifest import Manifest, note_of
 from kb.bundle.tables import Row, image_name, image_row, species_row, term_row, write_table
 from kb.bundle.withheld import n_texts, withheld_pages, without_pages
-from kb.store.calibrations import calibration_files
+from kb.store.calibrations import calibrations
 from kb.store.generations import whole_table
 from kb.store.layout import KnowledgeBaseInfo, Layout, collection_names, subject_kind
 from kb.store.ledger import Ledger
@@ -122,8 +122,8 @@ def _export(
             )
             write_table(work / f"{bundle.VECTORS}{name}.parquet", rows, tables.VECTORS)
     export_checklist(layout, info, work)
-    for file in calibration_files(layout):
-        write_atomic(work / f"{bundle.CALIBRATION}{file.name}", file.read_bytes())
+    for preset, text in calibrations(ledger).items():
+        write_atomic(work / f"{bundle.CALIBRATION}{preset}.json", text.encode())
     licences = Counter(str(row["licence"] or "not stated") for row in images)
     write_atomic(work / bundle.CARD, card(info, species, terms, licences, with_vectors=with_vectors).encode())
     files = {str(file.relative_to(work)): note_of(file) for file in sorted(work.rglob("*")) if file.is_file()}

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, get_args
 from urllib.parse import urlsplit
 
@@ -34,7 +34,7 @@ from kb.pipeline.builder import run_stages
 from kb.pipeline.stages.run import BuildRun
 from kb.sources.article_source import is_page
 from kb.sources.reopen import FROM_BUNDLE
-from kb.store.calibrations import is_calibration, keep_calibration
+from kb.store.calibrations import keep_calibration
 from kb.store.generations import BARE, counts, publishing
 from kb.store.layout import KnowledgeBaseInfo, Layout, collection_names, new_info, write_info
 from kb.store.ledger import Ledger, Step, StepStatus
@@ -130,7 +130,9 @@ def _import(
         _copy_contents(source, manifest, layout)
         with closing(Ledger(layout.ledger, create=True)) as ledger:
             _copy_ledger(source, manifest, info, ledger, takes_vectors=takes_vectors)
-            _copy_calibrations(source, manifest, layout, ledger)
+            for name in manifest.files:
+                if name.startswith(bundle.CALIBRATION):
+                    keep_calibration(ledger, PurePath(name).stem, bundle.safe_path(source, name).read_bytes())
             import_checklist(source, manifest, layout)
             if takes_vectors:
                 _copy_vectors(source, encoders, info, ledger)
@@ -169,13 +171,6 @@ def _copy_contents(source: Path, manifest: Manifest, layout: Layout) -> None:
     for name in manifest.files:
         if name.startswith(IMAGE_FOLDERS) and name != bundle.IMAGES:
             layout.anchors.write(bundle.safe_path(source, name).read_bytes())
-
-
-def _copy_calibrations(source: Path, manifest: Manifest, layout: Layout, ledger: Ledger) -> None:
-    for path in manifest.files:
-        name = path.removeprefix(bundle.CALIBRATION)
-        if name != path and is_calibration(name):
-            keep_calibration(layout, ledger, name, bundle.safe_path(source, path).read_bytes())
 
 
 def _copy_ledger(

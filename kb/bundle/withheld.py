@@ -72,7 +72,6 @@ def without_pages(
     shutil.rmtree(folder, ignore_errors=True)  # left by an export that was killed
     copied, info = Layout(folder), replace(info, chroma="")
     copied.articles, copied.anchors, copied.checklist = layout.articles, layout.anchors, layout.checklist
-    copied.calibration = layout.calibration
     try:
         copied.vectors.mkdir(parents=True)
         (copied.vectors / ledger.generation()).symlink_to((layout.vectors / ledger.generation()).absolute())

@@ -19,6 +19,7 @@ from data.contracts import Checklist, Encoders, VectorTable
 from data.errors import FieldmarkError, SourceUnavailable, SpaceMismatch, StoreError
 from data.files import Closing
 from data.records import RangeFact, Source, SpeciesEntry, Status, Taxon, Term
+from kb.store.calibrations import calibrations
 from kb.store.chroma import Chroma
 from kb.store.generations import SERVER, generation_of, private_folder, read_table
 from kb.store.layout import CollectionKind, KnowledgeBaseInfo, Layout, check_info, collection_name
@@ -190,10 +191,9 @@ class KnowledgeBase(Closing):
         """Return where the picture of an anchor lies."""
         return self.layout.anchors.path_of(sha256)
 
-    def calibration_file(self, preset: str) -> Path | None:
-        """Return the file that `kb calibrate` wrote for a preset, if it did."""
-        file = self.layout.calibration / f"{preset}.json"
-        return file if file.is_file() else None
+    def calibration_text(self, preset: str) -> str | None:
+        """Return the JSON that `kb calibrate` wrote for a preset, if it did."""
+        return calibrations(self.ledger).get(preset)
 
     def left_out(self) -> list[tuple[str, str, str]]:
         """Return `(name, reason, detail)` of everything that was left out, sorted by reason."""
@@ -205,7 +205,7 @@ class KnowledgeBase(Closing):
 
     def status(self) -> Status:
         """Return the contents in numbers, the failures, and the names left out by reason."""
-        return status_of(self.layout, self.info, self.ledger, self.taxon_ids)
+        return status_of(self.info, self.ledger, self.taxon_ids)
 
     def query_species(self, vector: FloatArray, n: int) -> list[tuple[str, float]]:
         """Return up to `n` `(taxon_id, cosine)` for a `(dim,)` unit vector of the sentence space, best first."""

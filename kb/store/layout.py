@@ -109,7 +109,6 @@ class Layout:
         self.kept = root / "kept"
         self.ledger = root / "ledger.sqlite"
         self.cache = root / "cache"
-        self.calibration = root / "calibration"
         self.checklist = root / "checklist.sqlite"
         self.runs = root / "runs"
         self.lock = root / ".lock"
@@ -166,7 +165,7 @@ class Layout:
             shutil.rmtree(part, ignore_errors=True)
         for contents in (self.articles, self.anchors):
             contents.remove_leftovers()
-        for folder in (self.root, self.kept, self.runs, self.calibration):
+        for folder in (self.root, self.kept, self.runs):
             remove_parts(folder)
 
 

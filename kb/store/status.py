@@ -12,12 +12,12 @@ from data.codec import loads
 from data.records import SpeciesEntry, Status, Taxon
 from kb import reasons
 from kb.store.calibrations import calibration_notes
-from kb.store.layout import KnowledgeBaseInfo, Layout
+from kb.store.layout import KnowledgeBaseInfo
 from kb.store.ledger import Ledger
 from kb.store.stage_outputs import AnchorOutput
 
 
-def status_of(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, taxon_ids: Sequence[str]) -> Status:
+def status_of(info: KnowledgeBaseInfo, ledger: Ledger, taxon_ids: Sequence[str]) -> Status:
     """Return the contents in numbers, the failures, and the names left out by reason."""
     n: Counter[str] = Counter()
     marks: Counter[str] = Counter()
@@ -42,7 +42,7 @@ def status_of(layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, taxon_ids
         left_out=dict(sorted(left_out.items())),
         marks=dict(sorted(marks.items())),
         skipped_photos=dict(sorted(Counter(reason for _, reason, _ in skipped_photos(ledger)).items())),
-        calibrations=calibration_notes(layout, taxon_ids),
+        calibrations=calibration_notes(ledger, taxon_ids),
         unfinished=unfinished,
         checklist=info.checklist,
     )

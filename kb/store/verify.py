@@ -23,7 +23,6 @@ from data.files import writer_lock
 from data.records import SpeciesEntry, Verification
 from kb.checklist.avilist import AVILIST_NAME
 from kb.checklist.stored.stored_checklist import StoredChecklist
-from kb.store.calibrations import mend_calibrations
 from kb.store.chroma import Chroma
 from kb.store.generations import (
     GROUP,
@@ -85,7 +84,6 @@ def verify_ledger(layout: Layout, ledger: Ledger) -> Verification:
         *_unfinished(ledger),
         *_lost_files(layout, ledger),
         *_lost_checklist(layout, info),
-        *mend_calibrations(layout, ledger),
     ]
     if lost := lost_collections(layout, info, ledger):
         rows = counts(ledger)

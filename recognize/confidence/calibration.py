@@ -112,22 +112,29 @@ class Calibration:
 
 
 def read_calibration(path: Path) -> Calibration:
-    """Return the calibration in a file; raise `StoreError` if it is not one of this schema."""
+    """Return the calibration in a file; errors are those of `parse_calibration`."""
     try:
-        text = path.read_text(encoding="utf-8")
-        found = load_json(text)
-    except (OSError, ValueError) as error:
+        return parse_calibration(path.read_text(encoding="utf-8"), str(path))
+    except (OSError, UnicodeDecodeError) as error:
         raise StoreError(f"{path} cannot be read: {error}") from error
+
+
+def parse_calibration(text: str, place: str) -> Calibration:
+    """Return the calibration in a JSON; raise `StoreError`, which names its place, if it is not one of this schema."""
+    try:
+        found = load_json(text)
+    except ValueError as error:
+        raise StoreError(f"{place} cannot be read: {error}") from error
     schema = found.get("schema") if isinstance(found, dict) else None
     if schema != SCHEMA:
-        raise StoreError(f"{path} is a calibration of schema {schema}, expected {SCHEMA}", hint=_HINT)
+        raise StoreError(f"{place} has schema {schema}, expected {SCHEMA}", hint=_HINT)
     try:
         return loads(Calibration, text)
     except StoreError as error:
-        raise StoreError(f"{path}: {error}", hint=_HINT) from error
+        raise StoreError(f"{place}: {error}", hint=_HINT) from error
 
 
-_HINT: Final = "Without this file, confidence is estimated; kb calibrate writes it again."
+_HINT: Final = "Without it, confidence is estimated; kb calibrate writes it again."
 
 
 @lru_cache(maxsize=1)

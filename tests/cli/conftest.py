@@ -43,15 +43,15 @@ def calibrated_kb(built_kb: Path, tmp_path_factory: pytest.TempPathFactory) -> P
     """The same with a calibration of its own, the shipped one as if measured here; tests must not write to it."""
     import kb
     from data.records import vocabulary_hash
+    from kb.store.calibrations import save_calibration
     from recognize.confidence.calibration import calibration_bytes, shipped_calibration
 
     path = tmp_path_factory.mktemp("calibrated") / "drawn.kb"
     shutil.copytree(built_kb, path)
-    file = path / "calibration" / "default.json"
-    file.parent.mkdir()
     with kb.open(path) as store:
         vocabulary = vocabulary_hash(store.taxon_ids)
-    file.write_bytes(calibration_bytes(replace(shipped_calibration(), kind="own", vocabulary=vocabulary)))
+    own = replace(shipped_calibration(), kind="own", vocabulary=vocabulary)
+    save_calibration(path, "default", calibration_bytes(own))
     return path
 
 

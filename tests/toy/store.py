@@ -79,7 +79,7 @@ class MemoryStore:
     def terms(self) -> list[Term]:
         return []
 
-    def calibration_file(self, preset: str) -> Path | None:
+    def calibration_text(self, preset: str) -> str | None:
         return None
 
     def check_space(self, spaces: Sequence[str]) -> None:

@@ -181,6 +181,7 @@ def test_removed_subjects_are_gone_everywhere_and_stay_removed(path: Path, encod
         [entry] = store.species(["avis-003"])
         photos = [store.anchor_path(anchor.anchor_id) for anchor in entry.anchors]
     removed = kb.remove(path, ["bird 003", "Amplexus"])
+    assert kb.remove(path, ["Bird 003", "amplexus"]).names == ()
     assert removed.names == ("Avis 003", "Amplexus")
     assert [photo for photo in photos if photo.exists()] == []
     for _ in range(2):

@@ -32,6 +32,8 @@ def folder(tmp_path: Path) -> Path:
         b"typo.jpg,Bob,,\n",
         "Upupa epops/page.html": b"<h2>Looks</h2><p>A crest.</p>",
         "Terms/Mirror wing/a.txt": b"A patch on the wing.",
+        "Kea/a.txt": b" \n",
+        "Kea/broken.jpg": jpeg()[:50],
     }
     for name in ("Merlin", "Unknown thing", ".git"):
         (tmp_path / name).mkdir()
@@ -62,8 +64,12 @@ def test_folders_are_found_by_common_or_scientific_name(folder: Path) -> None:
     source = FolderSource(folder)
     found = located(source)
     assert [place.title if isinstance(place, PageRef) else place.reason for place in found.values()] == [
-        "northern cardinal", "Upupa epops", "no page", "no page",
+        "northern cardinal", "Upupa epops", "no page", "Kea",
     ]  # fmt: skip
+    [(_, kea)] = source.fetch(
+        [place for place in found.values() if isinstance(place, PageRef) and place.title == "Kea"]
+    )
+    assert isinstance(kea, LeftOut) and kea.detail == "Kea: no readable text or photo"
     merlin = found["Falco columbarius"]
     assert isinstance(merlin, LeftOut) and merlin.detail == "Merlin: no article.txt and no photos"
     mirror, other = source.locate_terms([("mirror-wing", None), ("amplexus", None)])

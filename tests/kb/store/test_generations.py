@@ -234,8 +234,7 @@ def test_a_change_copies_the_indices_that_it_changes_and_writes_to_no_link(path:
 
 
 def test_a_build_deletes_what_killed_writers_left(path: Path, encoders: Encoders) -> None:
-    (path / "calibration").mkdir(exist_ok=True)
-    left = [path / name / ".part-0123456789abcdef" for name in ("", "runs", "calibration", "articles/00", "vectors/x")]
+    left = [path / name / ".part-0123456789abcdef" for name in ("", "runs", "kept", "articles/00", "vectors/x")]
     left[-1] = left[-1].parents[1] / left[-1].name / "half"
     for file in left:
         file.parent.mkdir(exist_ok=True)

@@ -155,9 +155,8 @@ def test_a_calibration_of_the_anchors_is_used_and_calibrated(
         (fewer, "vr-rag-v2", "was made for other species than the knowledge base holds now"),
     ):
         assert Recognizer(its.store, its.encoders, preset=preset, calibration=made.calibration).misfit == misfit
-    kept = tmp_path / "vr-rag-v2.json"
-    kept.write_bytes(calibration_bytes(made.calibration))
-    monkeypatch.setattr(world.store, "calibration_file", lambda preset: kept if preset == "vr-rag-v2" else None)
+    kept = {"vr-rag-v2": calibration_bytes(made.calibration).decode()}
+    monkeypatch.setattr(world.store, "calibration_text", kept.get)
     assert Recognizer(world.store, world.encoders, preset="vr-rag-v2").calibration == made.calibration
     assert Recognizer(world.store, world.encoders, preset="vr-rag-v1").calibration is None
 
