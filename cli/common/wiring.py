@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from cli.common import options
 from cli.common.output import hide, note, warn
 from cli.common.settings import WIKI_PASSWORD, Settings
-from data.errors import MissingRequirement
+from data.errors import MissingDependency, MissingRequirement
 from data.records import Context, QueryPart
 from recognize.settings import MIN_CONFIDENCE, UNKNOWN_PRIOR
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kb.lookup.context_settings import ContextSettings, ContextSources, Explainer
     from kb.sources.web_pages import WebSource
     from kb.store.knowledge_base import KnowledgeBase
-    from recognize import Recognizer
+    from recognize import OccurrenceModel, Recognizer
 
 LOADERS: Final = {
     "encoders": "recognize.encoders.profiles:load_encoders",
@@ -240,6 +240,23 @@ def make_recognizer(store: KnowledgeBase, *, fast: bool = False, **settings: Any
     return made
 
 
+def occurrence_model(path: Path | None, *, is_needed: bool) -> OccurrenceModel | None:
+    """Return the model of where and when birds are reported; None if its extra is not installed and it is not needed.
+
+    Raises:
+        MissingDependency: if it is needed, or `path` names another one, and the extra is not installed.
+        BadInput: for a file that is no such model.
+    """
+    from recognize.confidence.place import OccurrenceModel
+
+    try:
+        return OccurrenceModel(path)
+    except MissingDependency:
+        if is_needed or path is not None:
+            raise
+        return None
+
+
 def match_rows(rows: Sequence[Sequence[str]], checklist: Checklist | None = None) -> Reconciled:
     """Return the species for rows of several names each: binomial, common name, eBird code.
 
@@ -299,6 +316,6 @@ def species_scorer(store: KnowledgeBase, *, on_photo: Callable[[int], None] = la
     from recognize.scorer import RecognizerScorer
 
     def make() -> Recognizer:
-        return make_recognizer(store, k=1, min_confidence=MIN_CONFIDENCE, unknown_prior=UNKNOWN_PRIOR, place_odds=1)
+        return make_recognizer(store, k=1, min_confidence=MIN_CONFIDENCE, unknown_prior=UNKNOWN_PRIOR)
 
     return RecognizerScorer(store, make, on_photo=on_photo)

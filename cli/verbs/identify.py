@@ -71,7 +71,7 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option(
     "--place", metavar="PLACE",
-    help="Place of the photos: country, state, region, or latitude,longitude. Default: GPS data of each photo.",
+    help="Place of the photos: city, country, US state, or latitude,longitude. Default: GPS data of each photo.",
 )  # fmt: skip
 @click.option("--fast", is_flag=True, help="Compare photos as a whole, without looking for birds in them.")
 @click.option("--scores", is_flag=True, help="Show the scores of the candidates and their stages (table only).")
@@ -121,8 +121,8 @@ def identify(ctx: click.Context, /, **chosen: Any) -> None:  # noqa: ANN401  # c
     With --species-list the listed species are favoured, and no species is ruled out. Results show scores and answers
     with and without the list. A warning says where the list overrides confident answers or does not fit the photos.
 
-    With --place, or GPS data in a photo, species are favoured whose texts say that they live there, in the month of the
-    photo; none is ruled out, and a text without a range changes nothing.
+    With --place, or GPS data in a photo, and the extra `place`, birds hardly ever reported there in the week of the
+    photo become less likely; none is ruled out. A warning says where confident answers contradict the place.
     """
     limit_numpy_threads()
     given, quiet = Given(**chosen), options.invocation().quiet
@@ -208,6 +208,10 @@ class Counts:
     n_read: int = 0
     n_placed: int = 0
     n_with_range: int = 0
+    n_sure: int = 0
+    """Photos with a place and a confident answer without it."""
+    n_elsewhere: int = 0
+    """Those of species that are hardly ever reported there."""
     unreadable: list[str] = field(default_factory=list)
     """Photos of encounters that the other photos answered."""
 
@@ -227,11 +231,13 @@ def _opened(
     expected = None
     if given.species_list is not None:
         expected = read_expected(store, given.species_list, method.off_list_share, quiet=quiet)
-    place = None
+    place = occurrence = None
     if given.place is not None:
-        from data.places.gazetteer import place_of  # loads numpy
+        from recognize.place_names import place_of
 
         place = place_of(given.place)
+    if method.place_odds != 1:
+        occurrence = wiring.occurrence_model(method.place_model, is_needed=given.place is not None)
     recognizer = wiring.make_recognizer(
         store,
         preset=given.preset,
@@ -240,6 +246,7 @@ def _opened(
         min_confidence=given.min_confidence,
         unknown_prior=method.unknown_prior,
         species_list=expected,
+        occurrence=occurrence,
         place=place,
         place_odds=method.place_odds,
         fast=given.fast,
@@ -337,6 +344,12 @@ def _written(run: Run, row: Identification, counts: Counts) -> str:
     counts.n_read += row.reader is not None and row.reader.answered > 0
     counts.n_placed += row.place_name is not None
     counts.n_with_range += any(candidate.range_text for candidate in row.candidates)
+    if row.answer_without_place is not None:
+        from recognize.confidence.place import contradicts
+
+        does = contradicts(row)
+        counts.n_sure += does is not None
+        counts.n_elsewhere += does is True
     if row.status != "error":
         counts.unreadable += [photo.image for photo in row.photos if photo.error]
     if run.fit is not None:
@@ -385,9 +398,18 @@ def _report(run: Run, counts: Counts) -> None:
             output.warn(warning)
     if given.place is not None and counts.n_placed and not counts.n_with_range:
         output.warn(
-            f"--place has no effect: no text of a candidate states a range, in {plural(counts.n_placed, 'photo')}. "
-            "Build the knowledge base from articles (kb build)"
+            f"--place has no effect: the model of occurrence, of birds, knows no candidate of "
+            f"{plural(counts.n_placed, 'photo')}"
         )
+    if counts.n_elsewhere:
+        from recognize.confidence.place import SHARE_ELSEWHERE
+        from recognize.confidence.prior import is_by_chance
+
+        if not is_by_chance(counts.n_elsewhere, counts.n_sure, SHARE_ELSEWHERE):
+            output.warn(
+                f"{counts.n_elsewhere:,} of {counts.n_sure:,} confident answers are species hardly ever reported at "
+                "the place of the photo: check the place"
+            )
     if n_failed == len(names):
         readable = f"The {run.unit} is not readable."
         raise NothingReadable(readable if n_failed == 1 else f"None of the {n_failed:,} {run.unit}s is readable.")

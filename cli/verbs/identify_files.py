@@ -153,7 +153,9 @@ def identify_parameters(store: KnowledgeBase, recognizer: Recognizer) -> dict[st
     if recognizer.species_list is not None:
         parameters["species_list"] = recognizer.species_list.id
     if recognizer.place is not None:
-        parameters["place"] = f"{recognizer.place.name} {recognizer.place.cell or ''}".strip()
+        parameters["place"] = f"{recognizer.place.name} {recognizer.place.points[0]}"
+    if recognizer.occurrence is not None:
+        parameters["place_model"] = recognizer.occurrence.path.name
     if recognizer.place_odds != PLACE_ODDS:
         parameters["place_odds"] = recognizer.place_odds
     return parameters

@@ -265,8 +265,6 @@ def evidence_text(row: Identification, explanation: str) -> str:
         parts.append(f"  {candidate_name(candidate)}")
         if candidate.summary:
             parts.append(wrapped(candidate.summary, indent="    "))
-        if candidate.range_sentence:
-            parts.append(wrapped(f"range: {candidate.range_sentence}", indent="    "))
         parts += [
             wrapped(
                 f"reference photo, similarity {anchor.similarity:.3f}: {anchor.credit or 'vector only, no photo'}",

@@ -13,8 +13,6 @@ from cli.common.reports import NOTES, lineage_text, source_text, species_table
 from data.errors import BadInput
 from data.words import plural
 
-MOST_RANGE_SENTENCES = 8  # shown; JSON has all
-
 if TYPE_CHECKING:
     from data.records import Anchor, Taxon, Term
     from kb.lookup.entries import FoundSpecies
@@ -66,7 +64,6 @@ def species_payload(found: FoundSpecies) -> dict[str, object]:
         given["credit"] = anchor.credit
     return {
         **payload,
-        "range": [to_json(fact) for fact in found.ranges],
         "terms": [to_json(term) for term in found.terms],
     }
 
@@ -108,7 +105,6 @@ def species_text(found: FoundSpecies) -> str:
             which = "all sentences" if n_same == n_all else f"{n_same} of {plural(n_all, 'sentence')}"
             text = "article" if set(found.sources) == {entry.source} else "texts"
             lines.append(f"  ({which} quoted from the {text})")
-    lines += range_lines(found)
     if entry.anchors:
         lines += ["", "Reference photos", *photo_lines(entry.anchors)]
     if found.terms:
@@ -132,22 +128,6 @@ def photo_lines(anchors: Sequence[Anchor]) -> list[str]:
     lines = [output.wrapped(f"{anchor.file or anchor.anchor_id}: {anchor.credit}", indent="  ") for anchor in photos]
     if n_vectors := len(anchors) - len(photos):
         lines.append(f"  {plural(n_vectors, 'photo')} as vectors only")
-    return lines
-
-
-def range_lines(found: FoundSpecies) -> list[str]:
-    """Return the range of a species: each sentence of its article with the places and roles read from it."""
-    by_sentence: dict[str, list[str]] = {}
-    for fact in found.ranges:
-        by_sentence.setdefault(fact.sentence, []).append(f"{fact.role} {fact.place}")
-    lines = ["", "Range"] if by_sentence else []
-    for sentence, facts in list(by_sentence.items())[:MOST_RANGE_SENTENCES]:
-        lines += [
-            output.wrapped(sentence, indent="  "),
-            output.wrapped(f"read as: {'; '.join(facts)}", indent="      "),
-        ]
-    if (n_more := len(by_sentence) - MOST_RANGE_SENTENCES) > 0:
-        lines.append(f"  ({plural(n_more, 'more sentence')}: --format json)")
     return lines
 
 

@@ -42,8 +42,6 @@ from data.records.knowledge import (
     Anchor as Anchor,
     AnchorImage as AnchorImage,
     Chunk as Chunk,
-    RangeFact as RangeFact,
-    RangeRole as RangeRole,
     Span as Span,
     SpeciesEntry as SpeciesEntry,
     Statement as Statement,

@@ -67,9 +67,8 @@ class Candidate:
     score_without_list: float | None = None
     """With a species list: `score` less `scores["list"]`, the boost of listed species."""
     range_text: str | None = None
-    """With a place: statement of the species' text on it, such as `said to breed in Norway`; empty for none."""
-    range_sentence: str | None = None
-    """The sentence of the text that states it."""
+    """With a place: `reported there and then` or `hardly ever reported there and then`; null for a species that the
+    model of occurrence does not know."""
     confidence: float | None = None
     """Probability of this species; null without a calibration. That of the first is calibrated. The probability that
     another species of the knowledge base is right is shared over the others by their scores."""

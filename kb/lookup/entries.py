@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from data.contracts import Checklist
 from data.errors import AmbiguousTaxon, BadInput, UnknownTaxon
 from data.frames import Columns
-from data.records import RangeFact, Source, SpeciesEntry, Taxon, Term
+from data.records import Source, SpeciesEntry, Taxon, Term
 from data.words import nearest, plural
 from kb.checklist.names import fold
 from kb.checklist.selection import choices, select, taxa_named
@@ -194,8 +194,6 @@ class FoundSpecies:
     """The source of each statement: the article, a web page or a text of the user."""
     terms: tuple[Term, ...]
     """The terms in the summary."""
-    ranges: tuple[RangeFact, ...] = ()
-    """Range statements of its article."""
 
 
 def find_entry(store: KnowledgeBase, name: str) -> FoundSpecies | Term:
@@ -279,7 +277,6 @@ def _species(store: KnowledgeBase, taxon_id: str) -> FoundSpecies:
         quotes=quotes,
         sources=tuple(store.statement_sources(entry)),
         terms=tuple(_used(store.terms(), text)),
-        ranges=store.ranges([taxon_id])[0],
     )
 
 

@@ -18,7 +18,7 @@ from data.codec import loads
 from data.contracts import Checklist, Encoders, VectorTable
 from data.errors import FieldmarkError, SourceUnavailable, SpaceMismatch, StoreError
 from data.files import Closing
-from data.records import RangeFact, Source, SpeciesEntry, Status, Taxon, Term
+from data.records import Source, SpeciesEntry, Status, Taxon, Term
 from kb.store.calibrations import calibrations
 from kb.store.chroma import Chroma
 from kb.store.generations import SERVER, generation_of, private_folder, read_table
@@ -169,19 +169,6 @@ class KnowledgeBase(Closing):
         statements = entry.summary.statements if entry.summary is not None else ()
         pairs = zip(statements, self.statement_sources(entry), strict=True)
         return list(dict.fromkeys(source for each, source in pairs if source is not None and each.text in text))
-
-    def ranges(self, taxon_ids: Sequence[str]) -> list[tuple[RangeFact, ...]]:
-        """Return the range statements in the texts of these species, in this order; empty for those without."""
-        from kb.ranges.range_statements import range_facts  # loads the gazetteer
-
-        found = []
-        for taxon_id in taxon_ids:
-            try:
-                found.append(range_facts(self.article_text(taxon_id) or ""))
-            except StoreError as error:  # photos are identified without it
-                log.warning("No range for %s: %s", taxon_id, error)
-                found.append(())
-        return found
 
     def origins(self) -> dict[str, Mapping[str, str]]:
         """Return name of the source -> how it is opened again, of all sources that it was built from."""

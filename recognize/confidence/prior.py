@@ -262,5 +262,9 @@ class ListFit:
     @property
     def fits(self) -> bool:
         """Whether this share exceeds the expected one by at most three standard errors (`benchmarks.list_fit`)."""
-        n, share = self.n_sure, self.off_list_share
-        return self.n_sure_off <= share * n + 3 * math.sqrt(n * share * (1 - share))
+        return is_by_chance(self.n_sure_off, self.n_sure, self.off_list_share)
+
+
+def is_by_chance(n_found: int, n: int, share: float) -> bool:
+    """Return whether a count out of `n` exceeds the expected share by at most three standard errors."""
+    return n_found <= share * n + 3 * math.sqrt(n * share * (1 - share))

@@ -36,7 +36,6 @@ SUMMARY = r.Summary(
     distiller="extractive/1",
 )
 ENTRY = r.SpeciesEntry(taxon=CARDINAL, source=SOURCE, summary=SUMMARY, anchors=(ANCHOR,), marks=("whole-article",))
-RANGE = r.RangeFact(place="Mexico", role="breeds", months=(4, 5), sentence="It breeds in Mexico in April and May.")
 TERM = r.Term(term_id="term:crest", name="crest", definition="Long feathers on the crown.", look_for="A pointed head.")
 OK = r.Identification(
     image="a.jpg",
@@ -74,7 +73,7 @@ FAILED = r.Identification(
 
 def test_payloads_equal_their_golden_files() -> None:
     """`names.json` has the names of all others (tests/guards/test_docs.py)."""
-    shown = FoundSpecies(entry=ENTRY, quotes=(("male is red",),), sources=(SOURCE,), terms=(TERM,), ranges=(RANGE,))
+    shown = FoundSpecies(entry=ENTRY, quotes=(("male is red",),), sources=(SOURCE,), terms=(TERM,))
     payloads = {
         "identify": [to_json(OK), to_json(FAILED)],
         "show": species_payload(shown),

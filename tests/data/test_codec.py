@@ -58,7 +58,7 @@ def test_an_identification_has_the_documented_keys() -> None:
     }  # fmt: skip
     assert list(row["candidates"][0]) == [
         "taxon_id", "scientific_name", "common_name", "score", "scores", "anchors", "summary",
-        "score_without_list", "range_text", "range_sentence", "confidence", "family", "order", "taxon_rank",
+        "score_without_list", "range_text", "confidence", "family", "order", "taxon_rank",
     ]  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from data.arrays import FloatArray
 from data.contracts import Encoders, VectorTable
 from data.errors import SpaceMismatch
 from data.files import sha256_hex
-from data.records import Anchor, Chunk, RangeFact, SpeciesEntry, Statement, Summary, Taxon, Term, taxon_id
+from data.records import Anchor, Chunk, SpeciesEntry, Statement, Summary, Taxon, Term, taxon_id
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -72,9 +72,6 @@ class MemoryStore:
 
     def chunk_texts(self, chunk_ids: Sequence[str]) -> list[str]:
         return [self._texts[chunk_id] for chunk_id in chunk_ids]
-
-    def ranges(self, taxon_ids: Sequence[str]) -> list[tuple[RangeFact, ...]]:
-        return [() for _ in taxon_ids]
 
     def terms(self) -> list[Term]:
         return []

@@ -104,7 +104,7 @@ OF_READER = {
     "answer": Answer(rank="species", name="Cyanocitta stelleri", common_name="Steller's Jay"),
     "reader": Reading(choice="cyanocitta-stelleri", agreement=2 / 3, margin=1.25, reason="A <black> crest."),
 }
-PLACED = replace(OTHER, scores={**OTHER.scores, "place": 0.9}, range_text="said to live all year in Oregon")
+PLACED = replace(OTHER, scores={**OTHER.scores, "place": 0.0}, range_text="reported there and then")
 IN_OREGON = {
     "candidates": (PLACED,), "answer": species(0.8, 0.05, OTHER.scientific_name), "place_name": "Oregon in May",
 }  # fmt: skip
@@ -125,7 +125,7 @@ SHOWN: list[tuple[tuple[Candidate, ...], dict[str, Any], list[str]]] = [
     ]),
     ((), IN_OREGON, [
         "computed with the place of the photo, not measured",
-        "Steller's Jay favoured: said to live all year in Oregon; the photo is from Oregon in May.",
+        "Place: Steller's Jay is reported there and then (Oregon in May).",
     ]),
     ((replace(OTHER, summary="A white crest."),), {"summary": "A white crest."},
      ["Its description mentions the same marks as that of Blue Jay."]),

@@ -1,6 +1,6 @@
 import math
 from dataclasses import astuple, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from data.errors import UsageError
 from data.images.decode import Photo
-from data.places.gazetteer import place_at, place_of
-from data.records import Answer, Candidate, Identification, RangeFact
+from data.records import Answer, Candidate, Identification, Taxon
 from recognize import PRESETS, Recognizer, SpeciesList, explain
 from recognize.confidence.calibration import Chances, shipped_calibration
-from recognize.confidence.place import PlacePrior, month_of, support_of
+from recognize.confidence.place import PlacePrior, contradicts, place_text, week_of
 from recognize.confidence.prior import TEMPERATURES, ListFit, ListPrior, judged, quarter_of, temperature_of
+from recognize.place_names import Place
 from recognize.scoring.stages import Ranking
 from tests.recognize.birds_in_memory import BIRDS, bird
 
@@ -63,8 +63,7 @@ def test_the_list_follows_the_season_of_a_dated_photo() -> None:
         ("2026-01-07", 0), ("2026-01-08T12:00:00+02:00", 1), ("2026-02-29", 7), ("2026-12-22", 47),
         (None, None), ("", None), ("2026-13-01", None), ("yesterday", None),
     ):  # fmt: skip
-        assert (quarter_of(date), month_of(date)) == (quarter, None if quarter is None else quarter // 4 + 1), date
-    assert (month_of("2026-06-21T10:00:00"), month_of("2026-12-31")) == (6, 12)
+        assert (quarter_of(date), week_of(date)) == (quarter, None if quarter is None else quarter + 1), date
     swallow = prior(0, 1, quarters={IDS[0]: frozenset(range(16, 36))})
     found = [swallow.listed(date).nonzero()[0].tolist() for date in ("2026-07-01", "2026-01-01", None)]
     assert found == [[0, 1], [1], [0, 1]]
@@ -215,88 +214,54 @@ def test_a_list_fits_while_unlisted_species_are_within_chance() -> None:
     assert (two.fits, two.share_off) == (False, 0.99)
 
 
-JUNE, JANUARY = 6, 1
+LISBON = Place("Lisbon, Portugal", ((38.7, -9.1),))
+JUNE_WEEK = 24
 
 
-def facts(*statements: str) -> tuple[RangeFact, ...]:
-    parts = (statement.partition(" ") for statement in statements)
-    return tuple(RangeFact(role=role, place=place) for role, _, place in parts)  # type: ignore[arg-type]
+class Occurrences:
+    """Stands in for BirdNET's model: three species that it knows by scientific or English name."""
+
+    species: ClassVar = {"Rara avis": 0, "Common Bird": 1, "Edge bird": 2}
+
+    def __init__(self) -> None:
+        self.asked: list[Any] = []
+
+    def occurrence(self, place: Place, week: int | None) -> Any:
+        self.asked.append((place, week))
+        return np.array([0.01, 0.6, 0.03])
 
 
-def level(place: str, month: int | None, *statements: str) -> float:
-    return support_of(facts(*statements), place_of(place), month).level
+def place_prior(odds: float = 10.0) -> PlacePrior:
+    """Return the prior over: hardly reported, common (known by its English name), unknown to the model, at the edge."""
+    names = (("Rara avis",), ("Avis nova", "Common Bird"), ("Avis ignota", "Unknown Bird"), ("Edge bird",))
+    taxa = [Taxon(taxon_id=n[0], scientific_name=n[0], common_names=n[1:], rank="species") for n in names]
+    return PlacePrior(Occurrences(), taxa.__getitem__, temperature=2.0, odds=odds)  # type: ignore[arg-type]
 
 
-def test_the_text_supports_a_place_from_resident_down_to_absent() -> None:
-    """Living there > loosely there > out of season > a text without a range > far away > absent."""
-    levels = [
-        level("Norway", JUNE, "breeds Scandinavia", "winters Africa"), level("Norway", JUNE, "occurs Eurasia"),
-        level("Norway", JANUARY, "breeds Scandinavia", "winters Africa"), level("Norway", JUNE),
-        level("Norway", JUNE, "resident Brazil"), level("Norway", JUNE, "occurs Europe", "absent Norway"),
-    ]  # fmt: skip
-    assert levels == sorted(levels, reverse=True)
-    assert len(set(levels)) == len(levels)
-    assert levels[0] == 1
-    assert levels[3] == 0
+def test_a_species_hardly_reported_there_loses_the_log_odds_at_the_temperature_of_the_scores() -> None:
+    before = Ranking(species=np.array([0, 2, 1, 3]), scores=np.array([3.0, 2.5, 2.0, 1.0]), stages={})
+    made = place_prior()
+    after = made.apply(before, (LISBON, JUNE_WEEK))
+    assert after.species.tolist() == [2, 1, 3, 0], "known and expected, unknown to the model, at the edge: as they are"
+    assert after.stages["place"].tolist() == pytest.approx([0, 0, 0, -2 * math.log(10)])
+    assert made._model.asked == [(LISBON, JUNE_WEEK)]  # type: ignore[attr-defined]
+    made = place_prior(odds=1.0)
+    assert made.apply(before, (LISBON, None)).species.tolist() == before.species.tolist()
+    candidates = [Candidate(taxon_id=str(i), scientific_name=str(i), common_name=str(i), score=0.0) for i in range(3)]
+    texts = [each.range_text for each in made.with_ranges(candidates, before.species, (LISBON, JUNE_WEEK))]
+    assert texts == ["hardly ever reported there and then", None, "reported there and then"]
 
 
-def test_the_season_follows_the_hemisphere_and_the_stated_months() -> None:
-    breeds = ("breeds Argentina", "winters Brazil")
-    assert level("Argentina", JANUARY, *breeds) > level("Argentina", JUNE, *breeds)
-    assert level("Brazil", JUNE, *breeds) > level("Brazil", JANUARY, *breeds)
-    stated = RangeFact(role="winters", place="Mexico", months=(6, 7))
-    assert support_of((stated,), place_of("Mexico"), JUNE).level == 1
-    winter = support_of(facts(*breeds), place_of("Argentina"), JUNE)
-    assert winter.text == "said to breed in Argentina, but in another season"
-    far = support_of(facts("resident Australia"), place_of("Mexico"), JANUARY)
-    assert (far.text, support_of((), place_of("Mexico"), JUNE).text) == ("said to occur elsewhere", "")
-    assert support_of((stated,), place_of("Mexico"), JANUARY).level < 1
+def test_the_place_is_said_with_its_month() -> None:
+    said = [place_text(taken) for taken in (None, (LISBON, None), (LISBON, 24), (LISBON, 25))]
+    assert said == [None, "Lisbon, Portugal", "Lisbon, Portugal in June", "Lisbon, Portugal in July"]
 
 
-def test_the_level_follows_what_the_text_says_of_the_place() -> None:
-    assert level("Norway", JANUARY, "breeds Norway") == 1, "a text that does not send them away"
-    assert level("Norway", None, "breeds Norway", "winters Spain") == 1
-    assert level("Norway", None, "breeds Sweden") > 0 > level("Australia", None, "breeds Sweden"), "neighbours"
-    assert level("Norway", None, "vagrant Norway") < level("Norway", None, "occurs Norway")
-    assert level("Ireland", None, "occurs Europe", "absent Ireland") < 0, "the smaller place decides"
-    assert level("Tasmania", None, "absent Australia", "resident Tasmania") == 1
-
-
-def test_a_point_lies_in_the_region_that_the_text_names() -> None:
-    found = support_of(facts("breeds northern Norway"), place_at(69.6, 18.9), JUNE)
-    assert (found.level, found.text) == (1, "said to breed in northern Norway")
-    assert support_of(facts("breeds northern Norway"), place_at(58.1, 8.0), JUNE).text.endswith("which is near")
-
-
-RANGES = {"a": facts("resident Brazil"), "b": facts("resident Norway"), "c": ()}
-
-
-def place_prior(odds: float = 10.0, temperature: float = 2.0) -> PlacePrior:
-    return PlacePrior(lambda ids: [RANGES[each] for each in ids], ("a", "b", "c"), temperature=temperature, odds=odds)
-
-
-def three_ranked(**stages: Any) -> Ranking:
-    return Ranking(species=np.array([0, 2, 1]), scores=np.array([3.0, 2.5, 2.0]), stages=stages)
-
-
-def test_the_boost_is_the_log_odds_at_the_temperature_of_the_scores() -> None:
-    after = place_prior().apply(three_ranked(text=np.array([0.3, 0.2, 0.1])), (place_of("Norway"), JUNE))
-    assert after.species.tolist() == [1, 2, 0]
-    assert after.stages["place"].tolist() == pytest.approx([2 * math.log(10), 0, -1.2 * math.log(10)])
-    assert after.stages["text"].tolist() == [0.1, 0.2, 0.3], "stages follow their species"
-    after = place_prior().apply(three_ranked(text=np.array([0.3])), (place_of("Norway"), JUNE))
-    assert np.isnan(after.stages["text"]).tolist() == [True, True, False]
-
-
-def test_texts_of_distant_ranks_are_not_read() -> None:
-    read: list[str] = []
-
-    def ranges_of(ids: Any) -> list[tuple[RangeFact, ...]]:
-        read.extend(ids)
-        return [() for _ in ids]
-
-    names = tuple(f"species-{i}" for i in range(200))
-    made = PlacePrior(ranges_of, names, temperature=1.0, odds=10.0)
-    for _ in range(2):
-        made.apply(ranking(-np.arange(200.0), range(200)), (place_of("Norway"), JUNE))
-    assert read == list(names[: PlacePrior.reach])
+def test_a_confident_answer_contradicts_the_place_where_its_species_is_hardly_ever_reported() -> None:
+    rare = Candidate(taxon_id="r", scientific_name="Rara avis", common_name="", score=0, scores={"place": -3.0})
+    cases = {("Rara avis", 0.9): True, ("Avis nova", 0.9): False, ("Rara avis", 0.89): None}
+    for (name, confidence), expected in cases.items():
+        answer = Answer(rank="species", name=name, confidence=confidence)
+        row = Identification(image="a.jpg", candidates=(rare,), answer_without_place=answer)
+        assert contradicts(row) is expected, name
+    assert contradicts(Identification(image="a.jpg", candidates=(rare,))) is None

