@@ -65,7 +65,7 @@ class Appearance:
         }
         self._marking = column("markings", "field_mark", group=group)
         wholes = ("bird-noun", "bird-noun-of-marks", "whole-noun")
-        self._wholes = {word for name in wholes for word in groups(group).get(name, ())}
+        self.wholes = {word for name in wholes for word in groups(group).get(name, ())}
         self._sides = column("sides", "part", group=group)
         self.whole = self._part.get("body", "")
         """Part of a look of the whole organism."""
@@ -178,7 +178,7 @@ class Appearance:
         if at >= len(words):
             return False
         is_all_over = words[at - 1 : at + 1] == ["all", "over"] and words[at + 1 : at + 2] not in (["the"], ["its"])
-        return is_all_over or words[at] in self._wholes or words[at] == "overall"
+        return is_all_over or words[at] in self.wholes or words[at] == "overall"
 
     def is_placing(self, words: Sequence[str], place: int) -> bool:
         """Return whether a part only places a mark: "over the eye"."""

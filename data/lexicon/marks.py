@@ -167,7 +167,9 @@ def _part_near(words: list[str], position: int, look: str, looks: Appearance) ->
         ahead_of_it = (position + distance,) if distance <= n_ahead else ()
         for place in (*ahead_of_it, position - distance) if copula is None else (copula - distance,):
             part = looks.part_at(words, place) if 0 <= place < len(words) else None
-            if part is None or not looks.can_have(part, look) or looks.is_placing(words, place):
+            # The legs of "a long-legged owl with a white face" are not white.
+            is_of_kind = copula is None and not looks.wholes.isdisjoint(words[place + 1 : position])
+            if part is None or is_of_kind or not looks.can_have(part, look) or looks.is_placing(words, place):
                 continue
             is_other = copula is None and place < position and looks.is_of_another(words, place, position)
             return ("", None) if is_other else (part, place)

@@ -10,10 +10,12 @@ from itertools import accumulate
 from math import fsum
 from typing import Literal
 
+from data.lexicon.marks import find_marks
 from data.lexicon.words import BIRDS, group_of, group_of_taxon, words_of
 from data.records import Article, Section, Span, Statement, Summary, Taxon
 from kb.distill.sentences import SectionKind, section_kinds, split_sentences
 from kb.distill.subjects import (
+    PRONOUN,
     READING_ORDER,
     NameHider,
     SideReader,
@@ -31,7 +33,6 @@ from kb.distill.visual import (
     has_looks,
     has_other_topics,
     opens_off_topic,
-    part_pairs,
     states_size,
     trim_clauses,
     visual_score,
@@ -85,7 +86,7 @@ class ExtractiveDistiller:
         average) and refines it to visual attributes (76). Differs: extractive, in one pass, with cited places.
     """
 
-    name = "extractive/3"
+    name = "extractive/4"
     """Name and version; part of the fingerprint of every summary."""
 
     def name_for(self, taxon: Taxon) -> str:
@@ -155,6 +156,7 @@ def _visual_sentences(article: Article, hider: NameHider) -> Iterator[tuple[Sect
     subject: Subject = ""
     antecedent: tuple[int, Span] | None = None
     sides = SideReader(group)
+    is_of_another = False
     for position, (kind, title, is_new_paragraph, span) in enumerate(_sentences(article, set(_MARGINS))):
         sentence = article.text[span.start : span.end]
         stated = stated_subject(sentence, group)
@@ -166,8 +168,10 @@ def _visual_sentences(article: Article, hider: NameHider) -> Iterator[tuple[Sect
         elif is_new_paragraph or not continues_previous(sentence, subject, group) or hider.names_in(sentence[:60]):
             subject, antecedent = headed or "", None
         side = sides.read(sentence, title, is_new_paragraph=is_new_paragraph)
+        is_continued = is_of_another and not is_new_paragraph and PRONOUN.match(sentence) is not None
+        is_of_another = hider.names_another(sentence) or is_continued
         text = visual_part(sentence, kind, hider)
-        if text is None or text in seen or refers_elsewhere(sentence):
+        if text is None or is_continued or text in seen or refers_elsewhere(sentence):
             continue
         if subject != "race" and _ON_RACES.search(title):
             continue  # does not say which birds
@@ -260,7 +264,8 @@ def _self_contained(
 def _marks(sentence: Candidate, group: str) -> set[tuple[str, ...]]:
     """Return the field marks of a sentence, with the sex or age, as items that count once."""
     subject = sentence.subject
-    marks: set[tuple[str, ...]] = {("pair", subject, *pair) for pair in part_pairs(sentence.text, group)}
+    found = find_marks(sentence.text, group)
+    marks: set[tuple[str, ...]] = {("mark", subject, mark.part, mark.look, mark.marking) for mark in found}
     for word in words_of(sentence.text):
         name = group_of(word, group)
         if name in ("part", "colour"):
@@ -272,14 +277,12 @@ def _marks(sentence: Candidate, group: str) -> set[tuple[str, ...]]:
             marks.add(("compare", subject))
     if subject in ("male", "female", "juvenile", "larva", "pupa"):
         marks.add(("subject", subject))
-    if subject in ("larva", "pupa") and not any(mark[0] == "pair" for mark in marks):
-        marks |= {("pair", subject, subject, mark[2]) for mark in marks if mark[0] == "colour"}  # of all of it
     if states_size(sentence.text):
         marks.add(("size", subject, "length"))
     return marks
 
 
-_MARK_WEIGHTS = {"pair": 1.0, "part": 0.4, "colour": 0.25, "size": 0.9, "compare": 0.4, "subject": 0.8}
+_MARK_WEIGHTS = {"mark": 1.0, "part": 0.4, "colour": 0.25, "size": 0.9, "compare": 0.4, "subject": 0.8}
 # Differences of races rarely show in a photo; the young are seen less often than adults.
 _SUBJECT_WEIGHTS = {"race": 0.4, "juvenile": 0.7, "larva": 0.6, "pupa": 0.6}
 _ASIDE_WEIGHT = 0.4

@@ -7,9 +7,9 @@ from functools import cache, cached_property
 from typing import Final, Literal, get_args
 
 from data.lexicon.appearance import appearance
-from data.lexicon.words import BIRDS, column, group_of, group_of_taxon, groups, words_of
+from data.lexicon.words import BIRDS, column, group_of, group_of_taxon, groups, organisms, words_of
 from data.records import Taxon
-from data.words import capitalised
+from data.words import capitalised, singulars
 from kb.distill.visual import tidy
 
 Subject = Literal[
@@ -61,7 +61,7 @@ def _patterns(group: str) -> tuple[tuple[Subject, re.Pattern[str]], ...]:
 
 
 _SUBJECT_REACH = 45  # characters; later on, a sex is a detail ("brighter in the male")
-_PRONOUN = re.compile(r"^(?P<pronoun>They|It|Their|Its|He|She|His|Her)\b")
+PRONOUN = re.compile(r"^(?P<pronoun>They|It|Their|Its|He|She|His|Her)\b")
 _THEY = re.compile(r"^(?:They|Their|These|Each)\b")
 _CONTINUES = re.compile(
     r"^(?:They|It|Their|Its|He|She|His|Her|The|These|This|An?|There|Some|Most|Otherwise|Below|Above)\b"
@@ -106,7 +106,7 @@ def title_subject(title: str, group: str) -> Subject | None:
 def continues_previous(sentence: str, subject: Subject = "", group: str = BIRDS) -> bool:
     """Return whether a sentence without a subject of its own may continue the one before it, on that subject."""
     if appearance(group).kept_apart and subject in ("male", "female"):  # "the underside" is that of both
-        return _PRONOUN.match(sentence) is not None
+        return PRONOUN.match(sentence) is not None
     if subject in ("larva", "pupa") and _OF_ADULTS.search(sentence[:_SUBJECT_REACH]):
         return False
     if subject in ("leaf", "flower", "fruit"):
@@ -124,7 +124,7 @@ def is_about_another(sentence: str, group: str = BIRDS) -> bool:
     if _OF_ANOTHER.search(sentence[:60]):
         return True
     found = _NAMED_SUBJECT.match(sentence)
-    if found is None or stated_subject(sentence, group) is not None or _PRONOUN.match(sentence):
+    if found is None or stated_subject(sentence, group) is not None or PRONOUN.match(sentence):
         return False
     words = words_of(found["subject"])
     if len(words) < 2 or words[0] in ("this", "these", "its", "their", "there", "both", "in", "a", "an"):
@@ -135,7 +135,7 @@ def is_about_another(sentence: str, group: str = BIRDS) -> bool:
 
 def with_subject(sentence: str, subject: Subject) -> str | None:
     """Return the sentence with its leading pronoun replaced by the subject, or None without such a pronoun."""
-    found = _PRONOUN.match(sentence)
+    found = PRONOUN.match(sentence)
     if found is None or subject in ("", "season", "race"):
         return None
     pronoun, rest = found["pronoun"], sentence[found.end() :]
@@ -225,6 +225,8 @@ class NameHider:
         self._is_of_several = taxon.rank != "species"
         self.noun = column("groups", "noun", group="")[self.group]
         self._names = own_names(taxon, title)
+        self._has_name = bool(taxon.common_names or title)
+        self._last_words = {words[-1] for name in self._names if (words := words_of(name))}
         self._heads = {name.split()[-1] for name in taxon.common_names if len(name.split()) > 1}
 
     @cached_property
@@ -258,7 +260,7 @@ class NameHider:
         # "The Asian openbill stork is": one more noun may follow the name.
         noun = rf"\s+(?!(?:{'|'.join(_ADVERBS)})\b)(?P<noun>[a-z]+)(?=\s+(?:is|are|has|have)\b)"
         patterns = (
-            rf"^{_DETERMINER}{self._name}{_ALIASES}(?=\s+(?:is|are)\s)",
+            rf"^{_DETERMINER}{self._name}{_ALIASES}(?=\s+(?P<verb>is|are)\s)",
             rf"^(?P<det>{_DETERMINER}){self._name}\s+(?P<who>{_WHO_NOUN})\b",
             rf"(?<![\w-])(?P<who>{_WHO_NOUN})\s+(?:of\s+the\s+)?{self._name}",
             rf"(?<![\w-])(?P<who>{_WHO_ADJECTIVE})\s+{self._name}",
@@ -267,8 +269,13 @@ class NameHider:
         return [re.compile(pattern, re.IGNORECASE) for pattern in patterns]
 
     def names_another(self, sentence: str) -> bool:
-        """Return whether a sentence on a genus or family begins with the longer name of one of its species."""
-        return self._is_of_several and self._longer.match(sentence) is not None
+        """Return whether a sentence is on another species, or of a genus or family on one of its own."""
+        if self._is_of_several:
+            return self._longer.match(sentence) is not None
+        found = _NAMED_SUBJECT.match(sentence) if self._has_name and is_about_another(sentence) else None
+        last = singulars(words_of(found["subject"])[-1]) if found is not None else []
+        is_kind = any(form in organisms() for form in last) and self._last_words.isdisjoint(last)
+        return is_kind or _OF_ANOTHER.search(sentence[:60]) is not None
 
     def hide(self, sentence: str) -> str:
         """Return the sentence with each name of the species replaced by a pronoun or "this species"."""
@@ -279,7 +286,7 @@ class NameHider:
         text = self._longer.sub(r"\g<own>", text)
         # "An orchid with" has no verb for "it".
         text = self._without_verb.sub(f"{'An' if self.noun[0] in 'aeiou' else 'A'} {self.noun}", text)
-        text = lead.sub(lambda m: "They" if m["plural"] else "It", text, count=1)
+        text = lead.sub(lambda m: "They" if m["plural"] or m["verb"] == "are" else "It", text, count=1)
         text = self._head.sub("It", text)
         text = before_who.sub(lambda m: capitalised(m["det"] + m["who"]), text)
         text = after_who.sub(lambda m: m["who"] + "s" * (bool(m["plural"]) and not m["who"].endswith("s")), text)
@@ -313,9 +320,10 @@ class NameHider:
         following = words_of(found.string[found.end() : found.end() + 60])
         if found.string[found.end() : found.end() + 1] == "," or not following:
             return f"These {_plural(self.noun)}" if found["plural"] else "This species"
+        is_plural = found["plural"] or following[0] in ("are", "were", "have")  # "grouse have"
         if following[0] in groups(self.group)["verb"] or following[0] in _ADVERBS:
-            return "They" if found["plural"] else "It"
-        return f"These {_plural(self.noun)}" if found["plural"] else "This species"
+            return "They" if is_plural else "It"
+        return f"These {_plural(self.noun)}" if is_plural else "This species"
 
 
 def _plural(noun: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from data.lexicon.marks import find_marks
 from data.lexicon.words import BIRDS, OTHER_GROUPS, group_of, groups, words_of
 from data.words import capitalised
 
@@ -16,7 +17,7 @@ WEIGHTS = {
     "place": -0.4, "taxonomy": -0.7, "naming": -0.8, "behaviour": -0.5, "breeding": -1.2, "weight": -0.4,
     "people": -0.4,
 }  # fmt: skip
-PAIR_WEIGHT = 1.0  # a body part with a colour, pattern or shape within four words
+MARK_WEIGHT = 1.0  # a field mark: a body part with a colour, pattern or shape
 NAME_WEIGHT = -0.15  # a capitalised word inside the sentence: a place or person
 YEAR_WEIGHT = -0.8  # history of names, records and populations
 LENGTH_WEIGHT = -0.06  # per word: descriptions are dense
@@ -26,10 +27,6 @@ SECTION_WEIGHT = 0.5  # in a section on looks, which may also tell of anatomy; c
 BIAS = -1.2  # sets the threshold to zero
 _MOST = 3
 _THINGS = ("place", "behaviour", "people", "breeding")  # may be of a colour themselves
-_MARKINGS = frozenset(
-    ("stripe", "streak", "spot", "bar", "band", "patch", "patche", "line", "blotch", "blotche", "ring", "crescent")
-)
-_NEAR = 4
 _LENGTH = re.compile(  # metres may be of depth or altitude
     r"\d\s?-?(?:cm|mm|centimet|millimet|in\b|inches)|"
     r"\d ?-?(?:m|met(?:er|re)s?|feet|ft)\b[^.;]{0,30}\b(?:tall|high|long|wide|across|length|height|wingspan|diameter)\b"
@@ -66,12 +63,13 @@ def visual_score(sentence: str, *, in_section_on_looks: bool = False, group: str
     """Return the visual score of a sentence in the words of a group of organisms: visual above zero, unbounded."""
     words, found = _read(sentence, group)
     counts = Counter(name for name in found if name is not None)
+    marks = {(mark.part, mark.look) for mark in find_marks(sentence, group) if mark.part}
     counts["shape"] += len(_LIKE.findall(sentence))  # "antler-like jaws"
     if not any(counts[name] for name in ("colour", "pattern", "shape", "size", "compare")):
         counts["part"] = min(counts["part"], 2)  # "removes parasites from its skin, mouth and gills"
     score = BIAS + LENGTH_WEIGHT * min(len(words), 40)
     score += sum(weight * min(counts[name], _MOST) for name, weight in WEIGHTS.items())
-    score += PAIR_WEIGHT * min(len(part_pairs(sentence, group)), _MOST)
+    score += MARK_WEIGHT * min(len(marks), _MOST)
     score += MEASURE_WEIGHT * (counts["breeding"] == 0 and _LENGTH.search(sentence) is not None)
     score += LOOK_ALIKE_WEIGHT * (_LOOK_ALIKE.search(sentence) is not None)
     score += WEIGHTS["size"] * states_size(sentence)
@@ -83,21 +81,6 @@ def visual_score(sentence: str, *, in_section_on_looks: bool = False, group: str
 def states_size(sentence: str) -> bool:
     """Return whether a sentence says how large an organism gets, without a word of size: "it reaches 2 m"."""
     return _GROWS_TO.search(sentence) is not None
-
-
-def part_pairs(sentence: str, group: str = BIRDS) -> set[tuple[str, str]]:
-    """Return the field marks of a sentence: pairs of a body part and the colour, pattern or shape next to it."""
-    words, found = _read(sentence, group)
-    pairs: set[tuple[str, str]] = set()
-    for i, name in enumerate(found):
-        if name != "part":
-            continue
-        near = range(max(0, i - _NEAR), min(len(words), i + _NEAR + 1))
-        qualities = [j for j in near if found[j] in ("colour", "pattern", "shape")]
-        if qualities:
-            nearest = min(qualities, key=lambda j: (abs(j - i), j))
-            pairs.add((words[i], words[_marking(words, found, nearest) if nearest > i else nearest]))
-    return pairs
 
 
 def _read(sentence: str, group: str) -> tuple[list[str], list[str | None]]:
@@ -117,15 +100,6 @@ def _read(sentence: str, group: str) -> tuple[list[str], list[str | None]]:
 
 def _without_colour(found: re.Match[str]) -> str:
     return "" if group_of(found["colour"].lower()) == "colour" else found[0]
-
-
-def _marking(words: list[str], found: list[str | None], quality: int) -> int:
-    """Return the place of the marking with a colour ("a black stripe"), or that of the colour."""
-    last = quality
-    while last + 1 < len(words) and (found[last + 1] in ("colour", "shape") or words[last + 1] in ("and", "or")):
-        last += 1
-    is_marking = last + 1 < len(words) and words[last + 1].removesuffix("s") in _MARKINGS
-    return last + 1 if is_marking and found[quality] in ("colour", "shape") else quality
 
 
 def has_looks(clause: str, group: str = BIRDS) -> bool:

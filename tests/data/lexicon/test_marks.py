@@ -42,6 +42,7 @@ A bird of no known colour. =
 The bill is long and decurved. = long bill; curved bill
 A very large, thickset white owl. Legs and feet are covered in white feathers. = white plumage; white feet
 A red bird with black wings. = red plumage; black wings
+A pale, long-legged owl with a white, heart-shaped facial disc. = long legs; white face
 """
 
 

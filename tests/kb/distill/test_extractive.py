@@ -10,7 +10,7 @@ from data.records import Article, Source, Summary, Taxon
 from kb.distill.extractive import MAX_WORDS, ExtractiveDistiller
 from kb.distill.sentences import split_sentences
 from kb.distill.subjects import NameHider, is_about_another
-from kb.distill.visual import WEIGHTS, drop_brackets, off_topic_clauses, part_pairs, trim_clauses, visual_score
+from kb.distill.visual import WEIGHTS, drop_brackets, off_topic_clauses, trim_clauses, visual_score
 from tests.kb.distill.pages import page
 
 WREN = Taxon(
@@ -20,8 +20,8 @@ WREN = Taxon(
 TITLE = "Red-capped wren"
 LEAD = ("", "The red-capped wren (Wrena rubra) is a species of bird found in Brazil. It was named by Grey in 1840.")
 DIGESTS = {
-    "Aves": "962d7d8d44245753", "Lepidoptera": "b42fd174e160bd75", "Amphibia": "87e8b8561b403205",
-    "Plantae": "6107e93a2500d9d7", "Fungi": "d679e01986eb7da0",
+    "Aves": "46fe96f7202b6bb8", "Lepidoptera": "b31828b58faa4bea", "Amphibia": "c46f9d8db73b0ca4",
+    "Plantae": "e2c5aac83cf0e047", "Fungi": "a0e260ee207abfce",
 }  # fmt: skip
 TRIMMED = {
     "It has a red head with a call like a rusty hinge.": "It has a red head.",
@@ -39,6 +39,8 @@ HIDDEN = {
     "The red-capped wren has a red crown.": "It has a red crown.",
     "Red-capped wrens have red crowns.": "They have red crowns.",
     "The Red capped Wren's crown is red.": "Its crown is red.",
+    "Red-capped wren are stylish birds.": "They are stylish birds.",
+    "Red-capped wren have red crowns.": "They have red crowns.",
     "The red-capped wren, or Gray's wren, is a small bird.": "It is a small bird.",
     "The male red-capped wren has a red crown.": "The male has a red crown.",
     "Male red-capped wrens are red.": "Males are red.",
@@ -93,7 +95,7 @@ def test_only_visual_sentences_stay_and_cite_their_source() -> None:
         "Adult wrens have a blue-grey cap.": ["Adult wrens [3] have a blue-grey cap (7 in)."],
     }
     assert (summary.scope, summary.stage) == ("description", "refined")
-    assert summary.distiller == ExtractiveDistiller.name == "extractive/3"
+    assert summary.distiller == ExtractiveDistiller.name == "extractive/4"
 
 
 def test_sections_on_looks_come_first_and_those_on_sound_never() -> None:
@@ -206,9 +208,9 @@ def test_distilling_time_is_linear_in_article_length() -> None:
 def test_scores_of_sentences_of_birds_and_of_butterflies_in_a_section_on_looks() -> None:
     """Digests of knowledge bases depend on them."""
     scores = {
-        "The forewing is orange with a black margin.": (4.12, 4.62),
+        "The forewing is orange with a black margin.": (2.12, 4.62),
         "It is 20 cm long and reaches 2 m.": (2.08, 2.58),
-        "In 1872 Smith saw a small red bird in Zorbland, told from others by its call.": (0.05, 0.55),
+        "In 1872 Smith saw a small red bird in Zorbland, told from others by its call.": (1.05, 0.55),
         "It breeds in northern Asia and winters in India.": (-3.24, -2.74),
         "The eggs are white with brown spots.": (-0.22, 0.28),
         "The egg is 12 mm long.": (-1.0, -0.5),
@@ -226,10 +228,6 @@ def test_words_and_pairs_of_looks_are_recognised() -> None:
     others = {"The bill of the closely related species is black.": True, "The bill of the species is black.": False,
               "The grey francolin has a buff throat.": True, "The outer tail is black.": False}  # fmt: skip
     assert {sentence: is_about_another(sentence) for sentence in others} == others
-    assert part_pairs("a red crown, a curved bill") == {("crown", "red"), ("bill", "curved")}
-    for look in ("black", "black and white"):
-        assert part_pairs(f"the head has a {look} stripe") == {("head", "stripe")}
-    assert part_pairs("the head is black and white") == {("head", "black")}
     assert {group_of(word) for word in ("greyer", "whitish", "redder", "yellower", "blue")} == {"colour"}
     assert group_of("antennae") == group_of("wings") == group_of("flower") == "part"
     assert group_of("number") is None

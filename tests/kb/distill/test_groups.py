@@ -32,7 +32,7 @@ FISH = taxon("Aus bus", **{"class": "Actinopterygii"})
 SUMMARIES: tuple[tuple[Taxon, str, list[str]], ...] = (
     (BUTTERFLY, "The caterpillar is green with a white line. Its head is brown. The wings are blue with a dark border.",
      ["The wings are blue with a dark border.", "The caterpillar is green with a white line.",
-      "The larva's head is brown."]),
+      "Its head is brown."]),
     # only a pronoun goes on with the sex of the sentence before
     (BUTTERFLY, "The male has a grey wing tip. The female has two black spots on each forewing. The underside of the "
      "hindwing is pale yellow. The caterpillar is green with a thin yellow line on the back.",
@@ -48,6 +48,8 @@ SUMMARIES: tuple[tuple[Taxon, str, list[str]], ...] = (
     (FISH, "It reaches 1 m. It reaches depths of 200 m.", ["It reaches 1 m."]),
     (taxon("Aus bus", "Orchid", order="Asparagales"), "An orchid with sepals of pink.",
      ["A plant with sepals of pink."]),
+    (FROG, "It has a brown back. The cane toad has a yellow belly with black spots. It has red legs.",
+     ["It has a brown back."]),
     (PLANT, "The fronds are 60 to 160 cm tall and 30–40 cm broad, pinnate, with 7 to 9 pairs of green leaflets.",
      ["The fronds are 60 to 160 cm tall and 30–40 cm broad, pinnate, with 7 to 9 pairs of green leaflets."]),
     (FROG, "Common Frogs occur in green and brown colours with black bands on the legs.",
@@ -183,8 +185,8 @@ def test_precision_recall_and_stages_of_our_own_held_out_sentences() -> None:
 
 def test_names_in_fingerprints_name_the_group_outside_birds() -> None:
     extractive, model = ExtractiveDistiller(), ModelDistiller(scripted())
-    assert name_for(extractive, BIRD) == extractive.name == "extractive/3"
-    assert name_for(extractive, BUTTERFLY) == "extractive/3 lepidoptera"
+    assert name_for(extractive, BIRD) == extractive.name == "extractive/4"
+    assert name_for(extractive, BUTTERFLY) == "extractive/4 lepidoptera"
     assert name_for(extractive, None) == extractive.name  # pages of terms
     assert name_for(model, BIRD) == model.name == "model/1 scripted prompts 1e41c713d671"
     assert name_for(model, BUTTERFLY) not in (model.name, name_for(model, MUSHROOM))
