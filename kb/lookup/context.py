@@ -23,7 +23,7 @@ from data.records import ChatMessage, ChatRequest, Context, Source, Term, WebAns
 from kb.distill.prompts import DistilPrompts
 from kb.lookup.context_settings import ContextSources, Mode
 from kb.lookup.findings import Findings, look_up, unexplained
-from kb.lookup.lookup_index import Lookup, check_encoder, index_of, query_key
+from kb.lookup.lookup_index import check_encoder, index_of, query_key
 from kb.lookup.passages import compose, write_passage
 from kb.shipped import is_shipped, learnt_file
 from kb.store.generations import publishing
@@ -97,7 +97,7 @@ def contexts(
         with sources.turn:
             found, learnt = gather(store, query, encoder, sources, prompts)
             if learnt and sources.learn:
-                store.derived(Lookup).learn(learnt)
+                index_of(store).learn(learnt)
                 try:
                     remember(store, learnt, encoder)
                 except FieldmarkError as error:
@@ -152,10 +152,13 @@ def gather(
             found = replace(of_kb, terms=tuple(terms.values()), answer=found.answer or of_kb.answer)
         elif source == "wiki" and is_needed and sources.wiki is not None:
             known = [mention.text for mention in found.mentions if mention.kind == "term"]
-            stored = {term.term_id for term in store.derived(Lookup).stored_terms}
             with _optional(query, "The wiki", failed):
                 asked, known = (query, known) if mode == "always" else ("; ".join(gaps), [])
-                new = [term for term in sources.wiki.explain(asked, known=known) if term.term_id not in stored]
+                new = [
+                    term
+                    for term in sources.wiki.explain(asked, known=known)
+                    if not index_of(store).is_stored(term.term_id)
+                ]
                 learnt += new
                 found = replace(found, terms=(*found.terms, *new))
         elif source == "web" and is_needed and found.answer is None:

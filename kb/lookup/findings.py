@@ -15,7 +15,7 @@ from data.lexicon.words import VISUAL_GROUPS, WHOLE_WORD, group_of, groups, stem
 from data.records import QueryPart, SpeciesEntry, Term, WebAnswer
 from kb.lookup.lookup_index import LookupIndex, check_encoder, index_of, vector_of
 from kb.lookup.mentions import Mention, group_of_noun, may_precede_a_group, sense_words, word_lists
-from kb.lookup.variants import fitting_sentences, in_its_plumage, sex_age_part, variant_of, variant_words
+from kb.lookup.variants import fitting_sentences, in_its_plumage, sex_age_part, variant_in, variant_words
 from kb.store.knowledge_base import KnowledgeBase
 from kb.store.rows import items_of
 
@@ -79,7 +79,7 @@ def query_parts(store: KnowledgeBase, query: str) -> list[QueryPart]:
     index = index_of(store)
     parts = []
     mentions = index.names.find(query)
-    terms = [index.terms[mention.ids[0]].name for mention in mentions if mention.kind == "term"]
+    terms = [index.terms[mention.ids[0]] for mention in mentions if mention.kind == "term"]
     for mention in mentions:
         name, looks, sex_age = mention.text, "", None
         if mention.kind == "term":
@@ -89,7 +89,7 @@ def query_parts(store: KnowledgeBase, query: str) -> list[QueryPart]:
             (entry,) = store.species(mention.ids[:1])
             name = entry.taxon.common_name
             sentences = [statement.text for statement in entry.summary.statements] if entry.summary else []
-            variant = variant_of(query, mention.text, mention.start, terms=terms)
+            variant = variant_in(query, mention, mentions, terms)
             looks = " ".join(fitting_sentences(sentences, in_its_plumage(variant, entry.taxon, sentences)))
             sex_age = sex_age_part(query, mention, entry)
         taxon_ids = () if mention.kind == "term" else mention.ids

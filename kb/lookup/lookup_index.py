@@ -10,7 +10,7 @@ import logging
 import math
 import sqlite3
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -23,7 +23,7 @@ from data.contracts import TextEncoder
 from data.errors import FieldmarkError, MissingRequirement, SpaceMismatch
 from data.files import SelfClosing, sha256_hex, write_atomic
 from data.lexicon.words import WHOLE_WORD, stem, tokens
-from data.records import Source, Taxon, Term, WebAnswer
+from data.records import Source, Term, WebAnswer
 from data.starter.knowledge import LICENCE, read_terms
 from fieldmark import fieldmark_version
 from kb.checklist.names import fold
@@ -169,64 +169,44 @@ def _is_form_of(word: str, term_id: str) -> bool:
     return "-" not in name and stem(word.lower())[:_COMMON_STEM] == stem(name)[:_COMMON_STEM]
 
 
-@dataclass(frozen=True, slots=True)
 class LookupIndex:
-    """Names, words of summaries (rows as in `taxa`) and words of terms (rows as in `word_ids`)."""
+    """Names, words of summaries (rows as in `taxa`) and words of terms (rows as in `word_ids`) of one knowledge base.
 
-    taxa: list[Taxon]
-    summaries: WordIndex
-    names: NameFinder
-    terms: dict[str, Term]
-    """All terms by id, the store's before those of the glossary."""
-    term_words: WordIndex
-    word_ids: tuple[str, ...]
-    answers: dict[QueryKey, WebAnswer]
-    """Answers of web searches, by the words of their queries."""
-
-    def answer_to(self, query: str) -> WebAnswer | None:
-        """Return the stored answer to the same query, or one of the same meaning."""
-        return self.answers.get(query_key(query, self.names))
-
-
-class Lookup:
-    """The look-up index of one open knowledge base, with the terms learnt since, then the shipped glossary."""
+    Terms are those of the store and those learnt since it was opened, then those of the shipped glossary.
+    """
 
     def __init__(self, store: KnowledgeBase) -> None:
-        self._taxa = store.taxa()
-        self._summaries = WordIndex(kept(store, "summaries", lambda db: WordIndex.fill(db, _texts(store))))
-        self._stored = {term.term_id: term for term in (*learnt_terms(store.path), *store.terms())}
+        self.taxa = store.taxa()
+        self.summaries = WordIndex(kept(store, "summaries", lambda db: WordIndex.fill(db, _texts(store))))
+        self._stored: dict[str, Term] = {}
         self._glossary = glossary_of(store)
-        self.index = self._build()
-
-    @property
-    def stored_terms(self) -> list[Term]:
-        """Terms of the store and learnt terms, sorted by name, without the glossary."""
-        return sorted(self._stored.values(), key=lambda term: term.name)
+        self.learn((*learnt_terms(store.path), *store.terms()))
 
     def learn(self, terms: Iterable[Term]) -> None:
         """Add terms to the index; on disk, the open store keeps the state in which it was opened."""
         self._stored |= {term.term_id: term for term in terms}
-        self.index = self._build()
+        stored = sorted(self._stored.values(), key=lambda term: term.name)
+        every = [*stored, *(term for term in self._glossary if term.term_id not in self._stored)]
+        words = [term for term in every if not isinstance(term, WebAnswer)]
+        answers = sorted((term for term in every if isinstance(term, WebAnswer)), key=lambda answer: answer.asked_on)
+        self.names = NameFinder(self.taxa, words)
+        self.terms = {term.term_id: term for term in every}
+        self.term_words = WordIndex.of(" ".join((t.name, *t.aliases, t.definition, t.look_for)) for t in words)
+        self.word_ids = tuple(term.term_id for term in words)
+        self._answers = {query_key(answer.name, self.names): answer for answer in answers}
 
-    def _build(self) -> LookupIndex:
-        terms = [*self.stored_terms, *(term for term in self._glossary if term.term_id not in self._stored)]
-        words = [term for term in terms if not isinstance(term, WebAnswer)]
-        names = NameFinder(self._taxa, words)
-        answers = sorted((term for term in terms if isinstance(term, WebAnswer)), key=lambda answer: answer.asked_on)
-        return LookupIndex(
-            taxa=self._taxa,
-            summaries=self._summaries,
-            names=names,
-            terms={term.term_id: term for term in terms},
-            term_words=WordIndex.of(" ".join((t.name, *t.aliases, t.definition, t.look_for)) for t in words),
-            word_ids=tuple(term.term_id for term in words),
-            answers={query_key(answer.name, names): answer for answer in answers},
-        )
+    def is_stored(self, term_id: str) -> bool:
+        """Return whether a term is in the store or was learnt."""
+        return term_id in self._stored
+
+    def answer_to(self, query: str) -> WebAnswer | None:
+        """Return the stored answer to the same query, or one of the same meaning."""
+        return self._answers.get(query_key(query, self.names))
 
 
 def index_of(store: KnowledgeBase) -> LookupIndex:
     """Return the look-up index of an open knowledge base, with all terms learnt so far."""
-    return store.derived(Lookup).index
+    return store.derived(LookupIndex)
 
 
 def _texts(store: KnowledgeBase) -> Iterable[str]:

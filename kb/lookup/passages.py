@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import logging
 import re
+from collections import Counter
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from data.codec import json_object
-from data.errors import MalformedAnswer, Refused
+from data.errors import Refused
 from data.event_loop import wait_for
 from data.files import sha256_hex
 from data.lexicon.words import group_of, tokens, words_of
 from data.prompts import quoted
 from data.records import ChatMessage, ChatReply, ChatRequest, Context, Source, SpeciesEntry, Term, TermNote
 from data.words import NUMBERS, capitalised
+from kb.checklist.avilist import english_groups
 from kb.distill.prompts import DistilPrompts, cited_texts_schema
 from kb.distill.sentences import split_sentences
 from kb.lookup.context_settings import ContextSources
@@ -33,6 +34,7 @@ from kb.lookup.variants import (
     sentences_without_looks,
     stages_in,
     states_looks,
+    variant_in,
     variant_of,
     variant_words_in,
 )
@@ -78,10 +80,26 @@ def compose(store: KnowledgeBase, query: str, found: Findings) -> Context:
 
 
 def _group_line(store: KnowledgeBase, group: Mention) -> str:
-    members = store.species(group.ids[:MAX_GROUP_MEMBERS])
-    more = len(group.ids) - len(members)
-    tail = f" and {more} more" if more else ""
-    return f"{capitalised(group.text)}: {', '.join(entry.taxon.common_name for entry in members)}{tail}"
+    """Return the species of a small group, or the families (genera of a family) of a large one, with their species."""
+    listed = [entry.taxon.common_name for entry in store.species(group.ids[:MAX_GROUP_MEMBERS])]
+    n_all = len(group.ids)
+    if n_all > MAX_GROUP_MEMBERS:
+        members = [taxon for taxon in store.taxa() if taxon.taxon_id in set(group.ids)]
+        families = {taxon.lineage.get("family", "") for taxon in members}
+        rank: Literal["family", "genus"] = "genus" if group.is_scientific and len(families) == 1 else "family"
+        above = Counter(taxon.lineage.get(rank, "") for taxon in members)
+        if "" not in above and (rank == "family" or len(above) > 1):
+            held = Counter(taxon.lineage.get(rank) for taxon in store.taxa())
+            listed = [_counted(name, held[name]) for name, _ in above.most_common(MAX_GROUP_MEMBERS)]
+            n_all = len(above)
+    more = f" and {n_all - len(listed)} more" if n_all > len(listed) else ""
+    return f"{capitalised(group.text)}: {', '.join(listed)}{more}"
+
+
+def _counted(name: str, n: int) -> str:
+    """Return a family or genus with its English name and the number of its species."""
+    english = "".join(f"{names.lower()}, " for names in english_groups().get(name, ())[:1])
+    return f"{name} ({english}{n} species)"
 
 
 def described_members(store: KnowledgeBase, found: Findings) -> list[SpeciesEntry]:
@@ -143,8 +161,8 @@ def told_of(entry: SpeciesEntry, found: Findings, query: str) -> tuple[list[str]
     names = [mention for mention in found.mentions if entry.taxon.taxon_id in mention.ids]
     variant: Variant = frozenset()
     if names:
-        terms = [term.name for term in found.terms]
-        variant = in_its_plumage(variant_of(query, names[0].text, names[0].start, terms=terms), entry.taxon, statements)
+        variant = variant_in(query, names[0], found.mentions, found.terms)
+        variant = in_its_plumage(variant, entry.taxon, statements)
     own = set(tokens(" ".join((*entry.taxon.common_names, entry.taxon.scientific_name))))
     asked = set(tokens(query)) - own - _NUMBERS
     stages = early_stages(entry.taxon)
@@ -186,6 +204,7 @@ _log = logging.getLogger(__name__)
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 _MARK = re.compile(r"\s*\[\d+\]")
 Text = tuple[str, Source]  # a text for the model, and its source
+Sentences = list[tuple[str, tuple[int, ...]]]  # each with the numbers of its sources
 
 
 def write_passage(
@@ -205,14 +224,17 @@ def write_passage(
     chat = sources.chat
     if chat is None or not texts or found.answer is not None:
         return answer
+
+    def usable(reply: ChatReply) -> Sentences:
+        return supported(parse_reply(reply.text), texts, answer.query)
+
     try:
         request = request_for(answer.query, texts, prompts)
-        reply = wait_for(chat.reply(replace(request, usable=lambda reply: bool(_sentences_in(reply, texts, answer)))))
-        sentences = supported(parse_reply(reply.text), texts, answer.query)
-        problem = "" if sentences else "no sentence is in its texts"
-    except (Refused, MalformedAnswer) as error:
-        problem = str(error)
-    if problem:
+        sentences = usable(wait_for(chat.reply(replace(request, usable=lambda reply: bool(usable(reply))))))
+        problem = "no sentence of its reply is in its texts"
+    except Refused as error:
+        sentences, problem = [], str(error)
+    if not sentences:
         _log.warning("The passage on %r is put together without the model: %s", answer.query, problem)
         sources.unwritten.add(answer.query)
         return answer
@@ -221,13 +243,6 @@ def write_passage(
     return replace(
         answer, passage=" ".join(parts), written_by=chat.name, sources=tuple(texts[number - 1][1] for number in numbers)
     )
-
-
-def _sentences_in(reply: ChatReply, texts: Sequence[Text], answer: Context) -> Sequence[object]:
-    """Return the supported sentences in a reply; none if it is not of the requested form."""
-    with suppress(MalformedAnswer):
-        return supported(parse_reply(reply.text), texts, answer.query)
-    return ()
 
 
 def texts_of(found: Findings, store: KnowledgeBase, query: str) -> list[Text]:
@@ -253,24 +268,19 @@ def request_for(query: str, texts: Sequence[Text], prompts: DistilPrompts) -> Ch
     )
 
 
-def parse_reply(text: str) -> list[tuple[str, tuple[int, ...]]]:
-    """Return the `(sentence, numbers of its sources)` pairs of a reply, or raise `MalformedAnswer`."""
+def parse_reply(text: str) -> Sentences:
+    """Return the sentences of a reply, none if it is not of the requested form."""
     found: Any = json_object(text)[0] or {}
     try:
-        pairs = [(item["text"], item["sources"]) for item in found["sentences"]]
-    except (KeyError, TypeError) as error:
-        raise MalformedAnswer(f"expected sentences with sources as JSON, got {text[:80]!r}") from error
-    if not all(isinstance(sentence, str) and isinstance(cited, list) for sentence, cited in pairs):
-        raise MalformedAnswer(f"expected sentences with lists of sources, got {text[:80]!r}")
-    plain = ((" ".join(_MARK.sub("", sentence).split()), cited) for sentence, cited in pairs)
-    return [(sentence, tuple(n for n in cited if type(n) is int)) for sentence, cited in plain]
+        pairs = [(" ".join(_MARK.sub("", item["text"]).split()), item["sources"]) for item in found["sentences"]]
+        return [(sentence, tuple(n for n in cited if type(n) is int)) for sentence, cited in pairs]
+    except (KeyError, TypeError):
+        return []
 
 
-def supported(
-    sentences: Sequence[tuple[str, tuple[int, ...]]], texts: Sequence[Text], query: str
-) -> list[tuple[str, tuple[int, ...]]]:
+def supported(sentences: Sentences, texts: Sequence[Text], query: str) -> Sentences:
     """Return the sentences with existing sources that support them, up to `MAX_WORDS` words in all."""
-    found: list[tuple[str, tuple[int, ...]]] = []
+    found: Sentences = []
     room = MAX_WORDS
     for sentence, cited in sentences:
         if not sentence or not cited or not all(1 <= n <= len(texts) for n in cited):

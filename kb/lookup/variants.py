@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
 from data.lexicon.appearance import appearance
-from data.lexicon.words import BIRDS, column, group_of, group_of_taxon, groups, words_of
-from data.records import QueryPart, SpeciesEntry, Taxon
+from data.lexicon.words import BIRDS, WHOLE_WORD, column, group_of, group_of_taxon, groups, words_of
+from data.records import QueryPart, SpeciesEntry, Taxon, Term
 from kb.distill.subjects import Subject, stated_subject, with_subject
 from kb.lookup.mentions import LETTERS_ALONE, Mention, word_lists
 
@@ -94,6 +94,26 @@ def variant_of(query: str, name: str, start: int, *, terms: Sequence[str] = ()) 
     if "adult" in subjects and "female" not in subjects:
         subjects -= SEXES_AND_AGES
     return frozenset(kinds | (subjects - {"adult"}))
+
+
+def variant_in(query: str, mention: Mention, mentions: Sequence[Mention], terms: Sequence[Term]) -> Variant:
+    """Return the variant of the species of a mention, by the words that are nearer to it than to another species.
+
+    Hybrids are of all species that are named.
+    """
+    others = [other for other in mentions if other.kind == "species" and other.ids != mention.ids]
+    start = max((_middle(query, other, mention) for other in others if other.start < mention.start), default=0)
+    end = min((_middle(query, mention, other) for other in others if other.start > mention.start), default=len(query))
+    elsewhere = {i for each in mentions if each.kind == "term" and not start <= each.start < end for i in each.ids}
+    names = [term.name for term in terms if term.term_id not in elsewhere]
+    of_all = {"hybrid"} & kinds_of(variant_words_in(query))
+    return of_all | variant_of(query[start:end], mention.text, mention.start - start, terms=names)
+
+
+def _middle(query: str, first: Mention, second: Mention) -> int:
+    """Return the position of the word from which on the words between two names belong to the second."""
+    words = list(WHOLE_WORD.finditer(query, first.start + len(first.text), second.start))
+    return words[half].start() if (half := (len(words) + 1) // 2) < len(words) else second.start
 
 
 def in_its_plumage(variant: Variant, taxon: Taxon, sentences: Sequence[str]) -> Variant:

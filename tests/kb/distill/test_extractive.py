@@ -1,16 +1,15 @@
 import random
 import time
-from collections import Counter
 from dataclasses import replace
 
 from data.codec import dumps
 from data.files import sha256_hex
-from data.lexicon.words import OTHER_GROUPS, VISUAL_GROUPS, group_of, groups
+from data.lexicon.words import group_of, groups
 from data.records import Article, Source, Summary, Taxon
 from kb.distill.extractive import MAX_WORDS, ExtractiveDistiller
 from kb.distill.sentences import split_sentences
 from kb.distill.subjects import NameHider, is_about_another
-from kb.distill.visual import WEIGHTS, drop_brackets, off_topic_clauses, trim_clauses, visual_score
+from kb.distill.visual import drop_brackets, off_topic_clauses, trim_clauses, visual_score
 from tests.kb.distill.pages import page
 
 WREN = Taxon(
@@ -231,9 +230,3 @@ def test_words_and_pairs_of_looks_are_recognised() -> None:
     assert {group_of(word) for word in ("greyer", "whitish", "redder", "yellower", "blue")} == {"colour"}
     assert group_of("antennae") == group_of("wings") == group_of("flower") == "part"
     assert group_of("number") is None
-
-
-def test_scored_groups_have_weights_and_do_not_overlap() -> None:
-    assert set(WEIGHTS) == {*VISUAL_GROUPS, *OTHER_GROUPS}
-    counted = Counter(word for name in WEIGHTS for word in groups()[name])
-    assert [word for word, n in counted.items() if n > 1] == []

@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import kb
 from data.records import QueryPart, Taxon, Term
+from data.words import capitalised
 from kb.lookup.context import context
 from kb.lookup.findings import is_plain, query_parts
 from kb.lookup.lookup_index import shipped_terms
@@ -43,9 +44,10 @@ def test_groups_are_listed_beside_the_passage_and_long_ones_shortened() -> None:
         found = context(STORE, query, ENCODER)
         assert found.groups == (f"{name}: Eurasian Eagle-Owl, Western Barn Owl",)
         assert "Eurasian Eagle-Owl" not in found.passage
-    wrens = [entry(f"Avis species{chr(97 + i)}", f"Wren {i}") for i in range(26)]
-    members = ", ".join(f"Wren {i}" for i in range(8))
-    assert context(ShelfStore(wrens, [], ENCODER), "Avidae", ENCODER).groups == (f"Avidae: {members} and 18 more",)
+    wrens = [entry(f"Avis species{chr(97 + i)}", f"Z{i} Wren") for i in range(26)]
+    members = ", ".join(f"Z{i} Wren" for i in range(8))
+    for query, listed in (("Avidae", f"{members} and 18 more"), ("wrens", "Avidae (26 species)")):
+        assert context(ShelfStore(wrens, [], ENCODER), query, ENCODER).groups == (f"{capitalised(query)}: {listed}",)
 
 
 def test_queries_outside_the_knowledge_base_are_not_found() -> None:

@@ -96,6 +96,8 @@ def test_marks_of_ordinary_adults_stay_where_they_hold() -> None:
             found = passage(query)
             assert said in found and NOT_ORDINARY not in found, query
     assert "mottled" not in passage("male mallard")
+    told = passage("an American crow and an albino American robin")
+    assert "black all over" in told and "orange" not in told, "the colours of the robin alone are left out"
     first = "American Robin (Turdus migratorius): The breast is orange; the throat is white"
     assert passage("American robin with a white throat").startswith(first), "sentences on the query come first"
 
