@@ -107,7 +107,7 @@ def variant_in(query: str, mention: Mention, mentions: Sequence[Mention], terms:
     elsewhere = {i for each in mentions if each.kind == "term" and not start <= each.start < end for i in each.ids}
     names = [term.name for term in terms if term.term_id not in elsewhere]
     of_all = {"hybrid"} & kinds_of(variant_words_in(query))
-    return of_all | variant_of(query[start:end], mention.text, mention.start - start, terms=names)
+    return variant_of(query[start:end], mention.text, mention.start - start, terms=names) | of_all
 
 
 def _middle(query: str, first: Mention, second: Mention) -> int:
