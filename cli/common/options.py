@@ -182,5 +182,6 @@ def given_options(ctx: click.Context, names: Sequence[str]) -> list[str]:
 
 
 def invocation() -> Invocation:
-    """Return the values of the options that all verbs share."""
-    return click.get_current_context().ensure_object(Invocation)
+    """Return the values of the options that all verbs share; the defaults outside a command."""
+    context = click.get_current_context(silent=True)
+    return Invocation() if context is None else context.ensure_object(Invocation)
