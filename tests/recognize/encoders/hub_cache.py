@@ -1,6 +1,7 @@
 """Tiny models with random weights, in the layout of the hub's cache."""
 
 import json
+import string
 from pathlib import Path
 from typing import Any
 
@@ -111,3 +112,24 @@ def write_dino(cache: Path, repository: str, architecture: str, *, side_px: int,
     config = {"architecture": architecture, "num_classes": 0, "pretrained_cfg": pretrained, "model_args": thin}
     write(snapshot(cache, repository), "config.json", config, "model.safetensors", model)
     return model.eval()
+
+
+def write_sentence_model(folder: Path) -> Path:
+    """Write a sentence-transformers model of letters, and return its folder."""
+    import torch
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.models import Pooling, Transformer
+    from transformers import BertConfig, BertModel, BertTokenizer
+
+    bert = folder / "bert"
+    bert.mkdir()
+    pieces = [*string.ascii_lowercase, *("##" + letter for letter in string.ascii_lowercase), ".", "?", "!"]
+    (bert / "vocab.txt").write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *pieces]))
+    BertTokenizer(str(bert / "vocab.txt")).save_pretrained(bert)
+    torch.manual_seed(5)
+    sizes = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
+    config = BertConfig(vocab_size=len(pieces) + 5, max_position_embeddings=64, **sizes)
+    BertModel(config).save_pretrained(bert)
+    words = Transformer(str(bert), max_seq_length=32)
+    SentenceTransformer(modules=[words, Pooling(16)], device="cpu").save(str(folder / "tiny"))
+    return folder / "tiny"

@@ -1,5 +1,4 @@
 import importlib.util
-import string
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from recognize.encoders.sentence_models import MINILM_PACKAGE, SentenceEncoder
 from recognize.encoders.vision_models import OpenClipEncoder, TimmEncoder
 from recognize.encoders.weights import PUBLISHED, EncoderWeights, hub_cache, memory_bytes, weights_of
 from recognize.settings import PROFILES
+from tests.recognize.encoders.hub_cache import write_sentence_model
 from tests.toy.encoders import toy_encoders
 
 REVISION = "f" * 40
@@ -127,23 +127,9 @@ TEXTS = ["A red cap.", "", "the long bill of a heron is yellow and sharp at its 
 @pytest.mark.filterwarnings("ignore")  # warnings inside transformers and sentence-transformers
 def test_vectors_match_the_library_and_do_not_depend_on_the_batch(tmp_path: Path) -> None:
     pytest.importorskip("sentence_transformers", reason="one of the extra `models` is not installed (CI installs it)")
-    import torch
     from sentence_transformers import SentenceTransformer
-    from sentence_transformers.models import Pooling, Transformer
-    from transformers import BertConfig, BertModel, BertTokenizer
 
-    bert = tmp_path / "bert"
-    bert.mkdir()
-    pieces = [*string.ascii_lowercase, *("##" + letter for letter in string.ascii_lowercase), ".", "?", "!"]
-    (bert / "vocab.txt").write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *pieces]))
-    BertTokenizer(str(bert / "vocab.txt")).save_pretrained(bert)
-    torch.manual_seed(5)
-    sizes = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
-    config = BertConfig(vocab_size=len(pieces) + 5, max_position_embeddings=64, **sizes)
-    BertModel(config).save_pretrained(bert)
-    words = Transformer(str(bert), max_seq_length=32)
-    SentenceTransformer(modules=[words, Pooling(16)], device="cpu").save(str(tmp_path / "tiny"))
-    folder = tmp_path / "tiny"
+    folder = write_sentence_model(tmp_path)
     encoder = SentenceEncoder(str(folder), device="cpu")
     vectors = encoder.encode_texts(TEXTS)
     assert (vectors.shape, vectors.dtype) == ((5, 16), np.dtype("float32"))
