@@ -157,7 +157,7 @@ def select_from_wiki(
     wiki = opened()
     others = _unlisted(wiki, unknown, checklist)
     located = chain(
-        with_group_articles(wiki.locate(chosen), wiki.locator, checklist),
+        with_group_articles(wiki.locate(chosen), wiki, checklist),
         (each for each in others if not taxa or _may_be_below(each[0], taxa)),
         _unclaimed(wiki, checklist) if names is None else (),
     )
@@ -287,7 +287,7 @@ def _name(taxa: Sequence[Taxon], unknown: Sequence[LeftOut] = ()) -> str:
 
 def _unclaimed(wiki: WikipediaSource, checklist: Checklist) -> Iterator[Located]:
     """Yield the pages of a small wiki on none of the taxa; of other groups than birds, only those on a species."""
-    for item in wiki.locator.unclaimed(checklist):  # complete once the species are located
+    for item in wiki.unclaimed(checklist):  # complete once the species are located
         if checklist.group or item.reason != reasons.NOT_A_SPECIES:
             yield item.name, item
 
@@ -323,7 +323,7 @@ def _with_groups_of_names(located: Iterable[Located], wiki: WikipediaSource, che
             yield subject, place
     held = {taxon.taxon_id for taxon, _ in species}
     searched = wiki.locate([taxon for taxon in missing if taxon.taxon_id not in held])
-    for taxon, place in with_group_articles(chain(species, searched), wiki.locator, checklist):
+    for taxon, place in with_group_articles(chain(species, searched), wiki, checklist):
         if isinstance(place, LeftOut) and place.reason in (reasons.NO_PAGE, reasons.IN_GROUP_ARTICLE):
             yield taxon.scientific_name, place
         elif isinstance(place, PageRef) and not taxon.common_names and taxon.rank == "species":
@@ -349,7 +349,7 @@ def _matched(
     wiki: WikipediaSource, titles: Sequence[str], checklist: Checklist, *, below: frozenset[str] | None
 ) -> Iterator[Located]:
     """Yield the species of each title, without those outside the taxa."""
-    for title, match in wiki.locator.match_titles(titles, checklist):
+    for title, match in wiki.match_titles(titles, checklist):
         if isinstance(match, LeftOut):
             yield title, match
         elif below is None or match[0].taxon_id in below:

@@ -40,7 +40,6 @@ from kb import reasons
 from kb.checklist.names import fold
 from kb.distill.terms import term_id
 from kb.sources.article_source import MAX_PIXELS, SMALLEST_SIDE_PX, AnchorBatch, ArticleSource, left_out
-from kb.sources.plain_text import parse_text
 
 ARTICLE_SUFFIXES = (".txt", ".md", ".html", ".htm")
 PHOTO_SUFFIXES = frozenset(
@@ -163,8 +162,7 @@ class FolderSource(ArticleSource):
 
             article = parse_article(fetched.body, source=fetched.source)
             return replace(article, figures=figures, categories=(), is_disambiguation=False)
-        text, sections = parse_text(fetched.body)
-        return Article(source=fetched.source, text=text, sections=sections, figures=figures)
+        return replace(super().parse(fetched), figures=figures)
 
     def fetch_anchors(
         self, articles: Sequence[tuple[str, Article]], *, limit: int
@@ -324,10 +322,6 @@ class OwnSource(ArticleSource):
     def fetch(self, pages: Sequence[PageRef]) -> Iterator[tuple[PageRef, FetchedPage | LeftOut | Failure]]:
         """Yield for each page that it does not exist."""
         return ((page, LeftOut(name=page.title, reason=reasons.NO_PAGE)) for page in pages)
-
-    def parse(self, fetched: FetchedPage) -> Article:
-        """Return the body as an article without sections."""
-        return Article(source=fetched.source, text=fetched.body)
 
 
 def read_own_photo(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 
 from kb.addresses import PageSettings
 from kb.sources.article_source import ArticleSource
@@ -32,35 +32,30 @@ def reopened(
         spaces: encoder spaces of the vectors of the shipped knowledge.
         pages: pause and limits of requests for web pages.
     """
-    if origin["kind"] == "folder":
-        from kb.sources.folder import FolderSource
+    with ExitStack() as opened:
+        if origin["kind"] == "folder":
+            from kb.sources.folder import FolderSource
 
-        yield FolderSource(origin["path"])
-    elif origin["kind"] == "starter":
-        from kb.sources.starter import StarterSource
+            yield FolderSource(origin["path"])
+        elif origin["kind"] == "starter":
+            from kb.sources.starter import StarterSource
 
-        yield StarterSource(spaces=spaces)
-    elif origin["kind"] == "web":
-        from kb.sources.web_pages import PageClient, WebSource
+            yield StarterSource(spaces=spaces)
+        elif origin["kind"] == "web":
+            from kb.sources.web_pages import PageClient, WebSource
 
-        web = WebSource(PageClient(contact=contact, settings=pages or PageSettings()))
-        try:
-            yield web
-        finally:
-            web.close()
-    else:
-        from kb.sources.mediawiki.wiki_source import WikipediaSource
+            client = PageClient(contact=contact, settings=pages or PageSettings())
+            yield opened.enter_context(closing(WebSource(client)))
+        else:
+            from kb.sources.mediawiki.wiki_source import WikipediaSource
 
-        wiki = WikipediaSource(
-            api_url or origin["api_url"],
-            contact=contact,
-            language=origin["language"],
-            thumbnail_px=int(origin["thumbnail_px"]),
-            allow_any_licence=origin["licences"] == "any",
-            login=login if api_url else None,
-            public_only=FROM_BUNDLE in origin and not api_url,
-        )
-        try:
-            yield wiki
-        finally:
-            wiki.close()
+            wiki = WikipediaSource(
+                api_url or origin["api_url"],
+                contact=contact,
+                language=origin["language"],
+                thumbnail_px=int(origin["thumbnail_px"]),
+                allow_any_licence=origin["licences"] == "any",
+                login=login if api_url else None,
+                public_only=FROM_BUNDLE in origin and not api_url,
+            )
+            yield opened.enter_context(closing(wiki))

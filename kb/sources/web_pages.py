@@ -26,7 +26,7 @@ from data.errors import (
     PrivateAddress,
     TooLarge,
 )
-from data.records import Article, Failure, FetchedPage, LeftOut, PageRef, Source, Taxon
+from data.records import Failure, FetchedPage, LeftOut, PageRef, Source, Taxon
 from kb import reasons
 from kb.addresses import PageSettings, host_of, is_web_address, page_address
 from kb.distill.terms import term_id
@@ -43,7 +43,6 @@ from kb.http import (
 )
 from kb.sources.article_source import ArticleSource, is_page, page_key
 from kb.sources.documents import Document, NotReadable, read_document, read_file, required
-from kb.sources.plain_text import parse_text
 
 MAX_BYTES = 20_000_000
 MAX_ROBOTS_BYTES = 500_000  # RFC 9309, section 2.5: at least 500 KiB must be read; the rest may be ignored
@@ -131,11 +130,6 @@ class WebSource(ArticleSource):
     def keep(self, fetched: FetchedPage) -> None:
         """Keep a page for the next `fetch`, so that it is requested once."""
         self._fetched[fetched.page.subject_id] = fetched
-
-    def parse(self, fetched: FetchedPage) -> Article:
-        """Return the article in the text of a page."""
-        text, sections = parse_text(fetched.body)
-        return Article(source=fetched.source, text=text, sections=sections)
 
     def _read(self, page: PageRef, validators: Mapping[str, str]) -> Fetched | None:
         """Return a page, why it is left out, or a failure; None if it is unchanged."""

@@ -17,8 +17,10 @@ from tests.toy.encoders import toy_encoders
 
 def test_species_sources_and_status_are_frames_with_plain_types(tmp_path: Path) -> None:
     taxa = [replace(taxon, lineage={"order": "Avia", "family": "Avidae"}) for taxon in made_up_taxa(3)]
-    source = PageSource(gone=["avis-001"], bare=["avis-002"])
-    kb.build(tmp_path / "a.kb", taxa, source, toy_encoders(), terms=[("Amplexus", None)])
+    pages, encoders = PageSource(gone=["avis-001"], bare=["avis-002"]), toy_encoders()
+    kb.build(tmp_path / "a.kb", taxa, pages, encoders, terms=[("Amplexus", None)])
+    notes = kb.OwnText(text="An osmeterium is a forked organ of a caterpillar.", title="Notes")
+    kb.add(tmp_path / "a.kb", "osmeterium", encoders, texts=[notes])
     with kb.open(tmp_path / "a.kb") as store:
         found = {table: kb.to_frame(store, table) for table in ("species", "sources", "status")}
         assert kb.to_frame(store).equals(found["species"])
@@ -30,11 +32,10 @@ def test_species_sources_and_status_are_frames_with_plain_types(tmp_path: Path) 
                ("Avis 002", "Bird 002", "Avia", "Avidae", True, 24, 0, "no-anchors", "avis-002")]  # fmt: skip
     sources = [("article", name, f"{wiki}/{name}", 1, None, None, None, "unknown", False, False, name, None, None)
                for name in ("Amplexus", "Bird 000", "Bird 002")]  # fmt: skip
+    sources += [("own", "Notes", *[None] * 5, "own", True, False, "osmeterium", None, None)]
     sources += [("photo", f"avis-000 {n}.png", f"{wiki}/File:avis-000_{n}.png", None, "A. Painter", "CC0", zero, "free",
                  True, False, "Bird 000", hashes[n], None) for n in range(2)]  # fmt: skip
-    for table, columns, rows in (
-        ("species", SPECIES, species), ("sources", COLUMNS, sources), ("status", STATUS, [("Avidae", 3, 2, 2, 1)]),
-    ):  # fmt: skip
-        dtypes = {name: DTYPES[kind] for name, kind in columns.items()}
-        wanted = pd.DataFrame(rows, columns=list(columns), dtype=object).astype(dtypes)
-        pd.testing.assert_frame_equal(found[table], wanted)
+    status = [("Avidae", 3, 2, 2, 1)]
+    for table, columns, rows in zip(found, (SPECIES, COLUMNS, STATUS), (species, sources, status), strict=True):
+        wanted = pd.DataFrame(rows, columns=list(columns), dtype=object)
+        pd.testing.assert_frame_equal(found[table], wanted.astype({name: DTYPES[columns[name]] for name in columns}))

@@ -12,7 +12,7 @@ from bs4 import BeautifulSoup, Tag
 from bs4.element import NavigableString, PageElement, PreformattedString
 
 from data.records import Article, Source
-from kb.sources.mediawiki.figures import find_figures
+from kb.sources.mediawiki.figures import FOREIGN_BOXES, find_figures
 from kb.sources.mediawiki.taxoboxes import find_taxobox, read_taxobox
 from kb.sources.plain_text import Passage, clean, join_passages, remove_hidden, soup_of
 
@@ -26,14 +26,11 @@ CONTENT_ROOTS = (
 # Boxes, tables, notes, captions and editing links.
 NOT_TEXT = (
     "table, style, script, noscript, math, audio, video, form, figure, sup.reference, ol.references, link, "
-    "meta, .reflist, .references, .refbegin, .mw-references-wrap, .mw-editsection, .editsection, .hatnote, "
-    ".dablink, .rellink, .thumb, .gallery, .infobox, .infobox_v3, .taxobox, .navbox, .navbox-styles, .sidebar, "
-    ".metadata, .ambox, .mbox-small, .side-box, .sistersitebox, .portalbox, .portal, .portal-bar, .noprint, "
-    ".toc, #toc, .mw-empty-elt, .shortdescription, .Template-Fact, .Inline-Template, .mw-cite-backlink, "
-    ".printfooter, .catlinks, #catlinks, .previewnote, .mw-jump-link, #jump-to-nav, #siteSub, #contentSub, "
-    "#coordinates, .stub, .asbox, .authority-control, .error, .mw-kartographer-container, .ext-phonos, .haudio, "
-    ".homonymie, .bandeau-article, .dmbox, #disambigbox, .portable-infobox"
-)
+    "meta, .reflist, .references, .refbegin, .mw-references-wrap, .mw-editsection, .editsection, .rellink, .thumb, "
+    ".gallery, .infobox, .infobox_v3, .taxobox, .navbox-styles, .noprint, .toc, #toc, .mw-empty-elt, "
+    ".shortdescription, .Template-Fact, .Inline-Template, .mw-cite-backlink, .printfooter, #catlinks, "
+    ".mw-jump-link, #jump-to-nav, #siteSub, #contentSub, #coordinates, .error, #disambigbox, .portable-infobox, "
+) + ", ".join(f".{name}" for name in sorted(FOREIGN_BOXES))
 BLOCKS = frozenset((
     "p", "li", "dd", "dt", "blockquote", "pre", "div", "section", "ul", "ol", "dl", "center", "article", "main",
     "tr", "td", "th", "figcaption", "hr",

@@ -103,10 +103,10 @@ class PhotoFinder:
         self._stored: Mapping[str, Anchor] = {}
         self._has_seen_a_picture = False
 
-    def fetch(
+    def fetch_anchors(
         self, articles: Sequence[tuple[str, Article]], *, limit: int
     ) -> Iterator[tuple[str, AnchorBatch | Failure]]:
-        """Yield the first `limit` free photos of each article, in the order of the articles.
+        """Yield up to `limit` free photos for each `(subject_id, article)`: lead image, galleries, then the text's.
 
         Raises:
             MissingContact: for photos on a Wikimedia host without a contact.
@@ -131,8 +131,8 @@ class PhotoFinder:
                     except SourceError as error:
                         yield key, _failure(key, article, error)
 
-    def versions(self, files: Sequence[str]) -> dict[str, str]:
-        """Return file -> a hash of photo and credit; empty for a missing file.
+    def photo_versions(self, files: Sequence[str]) -> dict[str, str]:
+        """Return file -> a hash of photo, author and licence; empty for a missing file.
 
         Raises:
             SourceError: if the wiki is not available.
@@ -140,7 +140,7 @@ class PhotoFinder:
         found = self._describe([file for file in dict.fromkeys(files) if is_title(file)])
         return {file: found.get(file, _NO_FILE).version for file in files}
 
-    def reuse(self, anchors: Mapping[str, Anchor]) -> None:
+    def reuse_photos(self, anchors: Mapping[str, Anchor]) -> None:
         """Reuse these anchors, by version of the photo, instead of downloading the photo again."""
         self._stored = anchors
 

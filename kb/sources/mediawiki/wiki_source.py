@@ -9,12 +9,12 @@ from functools import cache
 
 from data.cache_file import CacheFile
 from data.errors import BadInput, PageNotFound, SourceError, UnknownTaxon
-from data.records import Anchor, Article, Failure, FetchedPage, LeftOut, PageRef, Source, Taxon
+from data.records import Article, Failure, FetchedPage, LeftOut, PageRef, Source, Taxon
 from kb import reasons
 from kb.checklist.avilist import load_checklist
 from kb.checklist.names import epithet_stem, fold
 from kb.http import RetryPolicy, Timeouts
-from kb.sources.article_source import AnchorBatch, ArticleSource, left_out
+from kb.sources.article_source import ArticleSource, left_out
 from kb.sources.mediawiki.article_parser import parse_article
 from kb.sources.mediawiki.clues import Clues, Match, match_page
 from kb.sources.mediawiki.locate import Locator, assign, candidates, merged, page_ref
@@ -32,7 +32,7 @@ TAXON_DEPTH = 12
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
 
-class WikipediaSource(ArticleSource):
+class WikipediaSource(Locator, PhotoFinder, ArticleSource):
     """Wikipedia or any other MediaWiki as a source of articles and photos.
 
     Args:
@@ -69,14 +69,13 @@ class WikipediaSource(ArticleSource):
             timeouts=timeouts,
             retry=retry,
         )
-        self._pages = WikiPages(self.client)
-        self._photos = PhotoFinder(self._pages, thumbnail_px=thumbnail_px, allow_any_licence=allow_any_licence)
+        pages = WikiPages(self.client)
+        Locator.__init__(self, pages)
+        PhotoFinder.__init__(self, pages, thumbnail_px=thumbnail_px, allow_any_licence=allow_any_licence)
         self._name_languages = tuple(name_languages)
         self._within: set[str] = set()  # taxa that the species of this run lie below
         self.leaves_out_birds = False
         """Whether birds outside AviList are left out: it is the authority on birds."""
-        self.locator = Locator(self._pages)
-        """Finds the pages of taxa and titles."""
 
     @property
     def name(self) -> str:
@@ -86,7 +85,7 @@ class WikipediaSource(ArticleSource):
     @property
     def photo_rules(self) -> str:
         """Width of photos, whether non-free ones are taken, and the version of the choice."""
-        return f"{self._photos.thumbnail_px}px, choice 2" + (", any licence" if self._photos.allows_any_licence else "")
+        return f"{self.thumbnail_px}px, choice 2" + (", any licence" if self.allows_any_licence else "")
 
     @property
     def n_requests(self) -> int:
@@ -105,8 +104,8 @@ class WikipediaSource(ArticleSource):
             "kind": "wikipedia",
             "api_url": self.client.api_url_shown,
             "language": self.client.language,
-            "licences": "any" if self._photos.allows_any_licence else "free",
-            "thumbnail_px": str(self._photos.thumbnail_px),
+            "licences": "any" if self.allows_any_licence else "free",
+            "thumbnail_px": str(self.thumbnail_px),
         }
 
     def keep_look_ups(self, journal: CacheFile | None, report: Report) -> None:
@@ -116,14 +115,6 @@ class WikipediaSource(ArticleSource):
     def close(self) -> None:
         """Close the connections to the wiki; called automatically when the source is garbage collected."""
         self.client.close()
-
-    def locate(self, taxa: Sequence[Taxon]) -> Iterator[tuple[Taxon, PageRef | LeftOut]]:
-        """Yield the page of each taxon, or why it has none, as `Locator.locate` does."""
-        return self.locator.locate(taxa)
-
-    def locate_terms(self, terms: Sequence[tuple[str, str | None]]) -> Iterator[tuple[str, PageRef | LeftOut]]:
-        """Yield the page of each `(term, page title or None)`, or why it has none, as `Locator.locate_terms` does."""
-        return self.locator.locate_terms(terms)
 
     def titles_in_list(self, page: str) -> list[str]:
         """Return the titles that a list page links to, in its order, including red links.
@@ -228,12 +219,6 @@ class WikipediaSource(ArticleSource):
             fetched.body, source=fetched.source, categories=fetched.categories, properties=fetched.properties
         )
 
-    def fetch_anchors(
-        self, articles: Sequence[tuple[str, Article]], *, limit: int
-    ) -> Iterator[tuple[str, AnchorBatch | Failure]]:
-        """Yield up to `limit` free photos for each `(subject_id, article)`: lead image, galleries, then the text's."""
-        return self._photos.fetch(articles, limit=limit)
-
     def newest(self, known: Sequence[KnownPage]) -> Iterator[tuple[Taxon | str, PageRef | LeftOut | Failure]]:
         """Yield the current page of each `(taxon or term, its page so far)`, in this order.
 
@@ -272,7 +257,7 @@ class WikipediaSource(ArticleSource):
         result: dict[int, PageRef | LeftOut] = {i: page_ref(taxa[i], page) for i, page in found.items()}
         taken = unchanged | {page.title for page in found.values()}
         unmatched = [i for i in order if i not in result]
-        for i, (taxon, place) in zip(unmatched, self.locator.locate([taxa[i] for i in unmatched]), strict=True):
+        for i, (taxon, place) in zip(unmatched, self.locate([taxa[i] for i in unmatched]), strict=True):
             if isinstance(place, PageRef) and place.title in taken:
                 place = left_out(taxon, reasons.DUPLICATE, place.title)
             elif isinstance(place, PageRef):
@@ -284,16 +269,8 @@ class WikipediaSource(ArticleSource):
         if page is not None and not page.clues.is_disambiguation and page.namespace == 0:
             return PageRef(subject_id=ref.subject_id, title=page.title, revision=page.revision)
         title = None if fold(ref.title) == fold(name) else ref.title
-        [(_, place)] = self.locator.locate_terms([(name, title)])
+        [(_, place)] = self.locate_terms([(name, title)])
         return place
-
-    def photo_versions(self, files: Sequence[str]) -> dict[str, str]:
-        """Return file -> a text that changes with the photo, its author or its licence; empty for a missing file."""
-        return self._photos.versions(files)
-
-    def reuse_photos(self, anchors: Mapping[str, Anchor]) -> None:
-        """Reuse these anchors, by version of the photo, instead of downloading it again."""
-        self._photos.reuse(anchors)
 
     def _fetch_one(self, page: PageRef) -> FetchedPage | LeftOut:
         try:

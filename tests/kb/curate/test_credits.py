@@ -1,9 +1,7 @@
 from dataclasses import replace
-from pathlib import Path
 
 from bs4 import BeautifulSoup
 
-import kb
 from data.records import Anchor, Source, SpeciesEntry, Statement, Summary, Taxon
 from kb.curate.credits import (
     ADAPTATION,
@@ -12,12 +10,9 @@ from kb.curate.credits import (
     TextCredit,
     as_html,
     as_text,
-    collect_credits,
     credits_of,
     licence_address,
 )
-from tests.pages import PageSource, made_up_taxa
-from tests.toy.encoders import toy_encoders
 
 WIKI = "https://wiki.example/wiki"
 ARTICLE = Source(title="Red wren", url=f"{WIKI}/Red_wren", revision=7, licence="CC BY-SA 4.0")
@@ -164,13 +159,3 @@ def test_html_credits_escape_markup_and_drop_script_links() -> None:
     ]
     for text in ("<img src=x>.jpg", "<script>alert(1)</script>", "A & B", "<b>Wren</b>"):
         assert text in page.get_text()
-
-
-def test_the_users_own_text_is_credited(tmp_path: Path) -> None:
-    encoders = toy_encoders()
-    kb.build(tmp_path / "birds.kb", made_up_taxa(1), PageSource(), encoders)
-    text = kb.OwnText(text="An osmeterium is a forked organ of a caterpillar.", title="notes")
-    kb.add(tmp_path / "birds.kb", "osmeterium", encoders, texts=[text])
-    with kb.open(tmp_path / "birds.kb") as store:
-        found = collect_credits(store)
-    assert (found.kb, [text.species for text in found.texts if text.kind == "own"]) == ("birds.kb", [("osmeterium",)])

@@ -43,22 +43,6 @@ def write_clip(cache: Path, repository: str, *, seed: int = 0) -> Any:
     return model.eval()
 
 
-def write_timm(cache: Path, repository: str, *, seed: int = 0) -> Any:
-    """Lay out a tiny vision transformer and return its model without the classifier."""
-    import timm
-    import torch
-
-    torch.manual_seed(seed)
-    model = timm.create_model(TIMM_ARCHITECTURE, pretrained=False)
-    pretrained = {"input_size": [3, 160, 160], "mean": [0.5, 0.5, 0.5], "std": [0.5, 0.5, 0.5], "num_classes": 1000}
-    pretrained |= {"classifier": "head", "first_conv": "patch_embed.proj"}
-    pretrained |= {"interpolation": "bilinear", "crop_pct": 0.9, "crop_mode": "center", "fixed_input_size": True}
-    config = {"architecture": TIMM_ARCHITECTURE, "num_classes": 1000, "pretrained_cfg": pretrained}
-    write(snapshot(cache, repository), "config.json", config, "model.safetensors", model)
-    model.reset_classifier(0)
-    return model.eval()
-
-
 def write_siglip(cache: Path, repository: str, *, seed: int = 0) -> Any:
     """Lay out a tiny SigLIP, with its tokenizer in another repository, and return model and tokenizer.
 
@@ -97,16 +81,16 @@ def write_siglip(cache: Path, repository: str, *, seed: int = 0) -> Any:
     return model.eval(), wrapped
 
 
-def write_dino(cache: Path, repository: str, architecture: str, *, side_px: int, seed: int = 0) -> Any:
-    """Lay out a DINO with one thin layer, but all parts of the architecture, and return its model."""
+def write_timm(cache: Path, repository: str, architecture: str = TIMM_ARCHITECTURE, *, side_px: int = 160) -> Any:
+    """Lay out a vision transformer with one thin layer, but all parts of the architecture, and return its model."""
     import timm
     import torch
 
     # An untrained layer adds almost nothing (its scale is 1e-5), so vectors would not depend on the picture.
     thin = {"embed_dim": 32, "depth": 1, "num_heads": 2, "init_values": 1.0}
-    torch.manual_seed(seed)
+    torch.manual_seed(0)
     model = timm.create_model(architecture, pretrained=False, num_classes=0, **thin)
-    pretrained = {"input_size": [3, side_px, side_px], "fixed_input_size": True, "num_classes": 0, "crop_pct": 1.0}
+    pretrained = {"input_size": [3, side_px, side_px], "fixed_input_size": True, "num_classes": 0, "crop_pct": 0.9}
     pretrained |= {"mean": [0.485, 0.456, 0.406], "std": [0.229, 0.224, 0.225], "interpolation": "bicubic"}
     pretrained |= {"crop_mode": "center", "classifier": "head", "first_conv": "patch_embed.proj"}
     config = {"architecture": architecture, "num_classes": 0, "pretrained_cfg": pretrained, "model_args": thin}

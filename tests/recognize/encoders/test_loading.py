@@ -1,15 +1,21 @@
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
 
+import kb
+from data.contracts import Encoders
 from data.errors import ConfigError, MissingRequirement
+from recognize.encoders.profiles import LOADERS
+from recognize.encoders.sentence_models import SentenceEncoder
 from recognize.encoders.vision_models import OpenClipEncoder, TimmEncoder
 from recognize.encoders.weights import PUBLISHED
 from tests.recognize.encoders import hub_cache
 
-for name in ("open_clip", "timm"):
+for name in ("open_clip", "timm", "sentence_transformers"):
     pytest.importorskip(name, reason=f"{name} of the extra `models` is not installed (CI installs it)")
 
 
@@ -89,12 +95,12 @@ def test_dino_encodes_at_its_native_or_the_requested_size(
     import timm
     import torch
 
-    model = hub_cache.write_dino(hub, "tiny/dino", architecture, side_px=own_px)
+    model = hub_cache.write_timm(hub, "tiny/dino", architecture, side_px=own_px)
     side_px = asked_px or own_px
     encoder = TimmEncoder("hf-hub:tiny/dino", image_px=asked_px, device="cpu")
     if asked_px:
         model.set_input_size(img_size=asked_px)
-    preprocess = timm.data.create_transform((3, side_px, side_px), interpolation="bicubic", crop_pct=1.0)
+    preprocess = timm.data.create_transform((3, side_px, side_px), interpolation="bicubic", crop_pct=0.9)
     with torch.inference_mode():
         features = model.forward_features(torch.stack([preprocess(picture) for picture in pictures(2)]))
         rows = (features[:, 0] if "dinov2" in architecture else model.forward_head(features)).numpy()
@@ -187,3 +193,35 @@ def test_the_table_of_published_weights_matches_the_libraries() -> None:
             assert published.parameters == sum(weights.numel() for weights in model.parameters())
             tokenizer = config["text_cfg"].get("hf_tokenizer_name", published.repository)
             assert tokenizer == (published.tokenizer or published.repository)
+
+
+@pytest.mark.filterwarnings("ignore")  # warnings inside transformers and sentence-transformers
+def test_photos_and_descriptions_are_answered_from_the_matrices_and_from_chroma_alike(
+    cli: Any, hub: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Weights are random: a species is known by its own photo and by its own words."""
+    for seed, name in enumerate(("openai", "laion")):
+        hub_cache.write_clip(hub, f"tiny/{name}", seed=seed)
+    hub_cache.write_siglip(hub, "tiny/siglip")
+    hub_cache.write_timm(hub, "tiny/vit")
+    encoders = Encoders(
+        profile="paper",
+        text_image=tuple(OpenClipEncoder(f"hf-hub:tiny/{one}", device="cpu") for one in ("openai", "laion", "siglip")),
+        visual=TimmEncoder("hf-hub:tiny/vit", device="cpu"),
+        sentence=SentenceEncoder(str(hub_cache.write_sentence_model(hub)), device="cpu"),
+    )
+    monkeypatch.setitem(LOADERS, "paper", lambda: encoders)
+    cli.call("build", "--source", "starter", "--taxon", "Strigiformes", "--taxon", "Upupidae", "--profile", "paper",
+             "--kb", "a.kb", check=True)  # fmt: skip
+    with kb.open("a.kb") as store:
+        assert (store.info.profile, len(store.spaces)) == ("paper", 4)
+        [owl] = store.species(["bubo-scandiacus"])
+        photo = store.anchor_path(owl.anchors[0].sha256 or "")
+    asked = (("identify", photo, "--format", "jsonl"), ("context", owl.summary.text, "--format", "json"))
+    answers = [json.loads(cli.call(*each, "--kb", "a.kb", check=True).stdout) for each in asked]
+    assert answers[0]["candidates"][0]["taxon_id"] == "bubo-scandiacus"
+    for matrix in Path("a.kb").rglob("*.npy"):
+        matrix.unlink()
+    for each, answer in zip(asked, answers, strict=True):
+        done = cli.call(*each, "--kb", "a.kb", check=True)
+        assert "is missing or damaged; kb verify repairs it" in done.stderr and json.loads(done.stdout) == answer

@@ -99,7 +99,7 @@ def groups(wiki: FaultyWiki) -> FaultyWiki:
 
 def located(wiki: FaultyWiki, taxa: Sequence[Taxon], checklist: Checklist) -> tuple[dict[str, str], dict[str, str]]:
     source = WikipediaSource(wiki.api_url, contact=None)
-    found = list(with_group_articles(source.locate(taxa), source.locator, checklist))
+    found = list(with_group_articles(source.locate(taxa), source, checklist))
     pages = {f"{taxon.rank} {taxon.scientific_name}": place.title for taxon, place in found
              if isinstance(place, PageRef)}  # fmt: skip
     left_out = {taxon.scientific_name: f"{place.reason}: {place.detail}" for taxon, place in found
@@ -131,7 +131,7 @@ def test_a_genus_else_a_family_stands_for_species_without_pages(groups: FaultyWi
 
 
 def test_pages_of_groups_are_taken_where_no_page_is_of_their_species(groups: FaultyWiki) -> None:
-    locator = WikipediaSource(groups.api_url, contact=None).locator
+    locator = WikipediaSource(groups.api_url, contact=None)
     for titles, taken in (
         (["Vanessa", "Vanessa atalanta", "Danaus"], ["Vanessa atalanta"]),
         (["Lycaenidae", "Danaus (butterfly)"], ["Danaus", "Lycaenidae"]),

@@ -23,7 +23,7 @@ def fetch(
 ) -> list[AnchorBatch | Failure]:
     client = WikiClient(wiki.api_url, retry=QUICK)
     finder = PhotoFinder(WikiPages(client), thumbnail_px=960, allow_any_licence=any_licence)
-    found = list(finder.fetch([(f"bird-{i}", item) for i, item in enumerate(articles)], limit=limit))
+    found = list(finder.fetch_anchors([(f"bird-{i}", item) for i, item in enumerate(articles)], limit=limit))
     client.close()
     assert [key for key, _ in found] == [f"bird-{i}" for i in range(len(articles))]
     return [batch for _, batch in found]

@@ -229,7 +229,7 @@ def test_birds_of_the_odd_wiki_are_matched_and_namesakes_excluded(wiki: FaultyWi
         "Cardinalis cardinalis": "NORTHERN CARDINAL",
     }  # fmt: skip
     assert reasons_of(found) == {"no page": 11131 - 9, "about another subject": 1}
-    others = {item.name: item.reason for item in odd.locator.unclaimed(CHECKLIST)}
+    others = {item.name: item.reason for item in odd.unclaimed(CHECKLIST)}
     assert others == {
         "Merlin": "not a bird", "Ruff": "not a bird",
         "Bird bath": "not a bird", "Common toad": "not a bird", "Bird & Co. 50% (brand)": "not a bird",
@@ -247,7 +247,7 @@ def test_a_list_page_gives_species_and_reasons_for_the_rest(odd: WikipediaSource
         "Common toad", "Dodo of nowhere", "Bird & Co. 50% (brand)",
     ]  # fmt: skip
     bad = ["a|b", "a<b>", "x" * 300, "", "{{x}}"]
-    found = dict(odd.locator.match_titles([*titles, *bad], CHECKLIST))
+    found = dict(odd.match_titles([*titles, *bad], CHECKLIST))
     assert all(isinstance(found.pop(title), LeftOut) for title in bad)
     matched = {title: match[0].scientific_name for title, match in found.items() if isinstance(match, tuple)}
     assert matched == {

@@ -1,7 +1,5 @@
 """The wiki client over real HTTP: politeness, retries, hosts, limits, messages and logins."""
 
-import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -69,20 +67,6 @@ def test_a_silent_server_times_out_and_is_tried_again(wiki: FaultyWiki, client: 
     hasty.parse_page("Red bird")
     assert hasty.n_requests == 2 + 1
     hasty.close()
-
-
-def test_all_threads_obey_retry_after(wiki: FaultyWiki, client: WikiClient) -> None:
-    client.parse_page("Red bird")
-    wiki.faults = [busy("0.4")]
-    refused, other = (threading.Thread(target=client.parse_page, args=("Red bird",)) for _ in range(2))
-    refused.start()
-    while not client._retrier._not_before:  # until the first thread has read its refusal
-        time.sleep(0.01)
-    other.start()
-    for thread in (refused, other):
-        thread.join()
-    _, refused_at, *later = wiki.times
-    assert len(later) == 2 and min(later) - refused_at >= 0.4
 
 
 def test_a_retry_after_is_a_finite_number_of_seconds_or_a_date() -> None:
