@@ -139,6 +139,31 @@ def replacing(path: Path) -> Iterator[Path]:
             raise
 
 
+@contextmanager
+def new_folder(target: Path) -> Iterator[Path]:
+    """Give a hidden folder that becomes `target`, which is empty or missing, at the end of the block.
+
+    Errors leave nothing. The folder lies alone in one of its own beside `target`, where the block may put scratch files.
+    What a killed process left there is deleted first.
+
+    Raises:
+        KnowledgeBaseLocked: if another process makes the same folder.
+    """
+    part = target.parent / f".{target.name}.part"
+    lock = part / "lock"
+    with writer_lock(lock):
+        try:
+            for left in set(part.iterdir()) - {lock}:
+                shutil.rmtree(left)
+            (part / "new").mkdir()
+            yield part / "new"
+            if target.is_dir():
+                target.rmdir()
+            (part / "new").rename(target)
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
+
+
 class ContentFolder:
     """A folder of contents, each under the sha256 of its plain bytes; `suffix` `.gz` compresses."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -13,7 +12,7 @@ from pathlib import Path
 from data.codec import loads, to_json
 from data.contracts import Encoders
 from data.errors import BadInput, StoreError
-from data.files import write_atomic, writer_lock
+from data.files import new_folder, write_atomic, writer_lock
 from data.records import Exported, SpeciesEntry
 from fieldmark import fieldmark_version
 from kb.bundle import manifest as bundle
@@ -67,28 +66,17 @@ def export_bundle(
     layout, target = Layout(Path(path)), Path(out)
     info = layout.require()
     bundle.require_new(target)
-    work = target.parent / f".{target.name}.exporting"
-    with writer_lock(layout.lock), closing(Ledger(layout.ledger)) as ledger:
+    with writer_lock(layout.lock), closing(Ledger(layout.ledger)) as ledger, new_folder(target) as work:
         verification = verify_ledger(layout, ledger)
         if lost := lost_files(verification):
             raise StoreError(f"{layout.root} is incomplete: {lost[0]}")
-        shutil.rmtree(work, ignore_errors=True)  # left by an export that was killed
-        try:
-            pages = withheld_pages(ledger, with_unfree=with_unfree_pages)
-            if pages:
-                copy = target.parent / f".{target.name}.kb"
-                with without_pages(layout, info, ledger, pages, load_encoders, copy) as (part, shared, digest):
-                    exported = _export(part, info, shared, work, digest, with_vectors=with_vectors)
-                exported = replace(exported, withheld_pages=n_texts(ledger, pages))
-            else:
-                exported = _export(layout, info, ledger, work, verification.digest, with_vectors=with_vectors)
-            if target.is_dir():
-                target.rmdir()
-            work.rename(target)
-        except BaseException:
-            shutil.rmtree(work, ignore_errors=True)
-            raise
-    return exported
+        pages = withheld_pages(ledger, with_unfree=with_unfree_pages)
+        if not pages:
+            return _export(layout, info, ledger, work, verification.digest, with_vectors=with_vectors)
+        scratch = work.with_name("kb")
+        with without_pages(layout, info, ledger, pages, load_encoders, scratch) as (part, shared, digest):
+            exported = _export(part, info, shared, work, digest, with_vectors=with_vectors)
+        return replace(exported, withheld_pages=n_texts(ledger, pages))
 
 
 def _export(

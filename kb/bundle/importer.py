@@ -5,7 +5,6 @@ from __future__ import annotations
 import ipaddress
 import json
 import re
-import shutil
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import closing
@@ -21,7 +20,7 @@ from data.batches import grouped
 from data.codec import dumps, loads
 from data.contracts import Encoders
 from data.errors import BadInput, SpaceMismatch, StoreError
-from data.files import writer_lock
+from data.files import new_folder
 from data.records import Imported, LeftOut, PageRef, Progress, SpeciesEntry, SubjectKind, Taxon
 from kb import reasons
 from kb.addresses import is_web_address
@@ -96,20 +95,8 @@ def import_bundle(
     if not is_same and not re_encode:
         hint = "--re-encode (in Python re_encode=True) encodes its texts and photos with your encoders"
         raise SpaceMismatch(expected=manifest.spaces, given=encoders.spaces, hint=hint)
-    work = target.parent / f".{target.name}.importing"
-    with writer_lock(work / ".import-lock"):
-        try:
-            for path_left in set(work.iterdir()) - {work / ".import-lock"}:  # by an import that was killed
-                shutil.rmtree(path_left) if path_left.is_dir() else path_left.unlink()
-            imported = _import(source, manifest, Layout(work), encoders, is_same and manifest.has_vectors, progress)
-            (work / ".import-lock").unlink()
-            if target.is_dir():
-                target.rmdir()
-            work.rename(target)
-        except BaseException:
-            shutil.rmtree(work, ignore_errors=True)
-            raise
-    return imported
+    with new_folder(target) as work:
+        return _import(source, manifest, Layout(work), encoders, is_same and manifest.has_vectors, progress)
 
 
 def _import(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -61,30 +60,26 @@ def without_pages(
 ) -> Iterator[tuple[Layout, Ledger, str]]:
     """Yield a copy of a knowledge base without some pages, its ledger, and its digest.
 
-    The texts of their species are encoded again. `folder` is that of the copy, which is deleted at the end;
-    `load_encoders` loads the encoders of the knowledge base.
+    The texts of their species are encoded again. `folder` is a new one for the copy; `load_encoders` loads the encoders
+    of the knowledge base.
     """
     if load_encoders is None:
         raise UsageError(
             f"{layout.root} has {len(pages):,} texts of the web that a bundle leaves out; the rest is encoded again.",
             hint="Give the encoders of the knowledge base.",
         )
-    shutil.rmtree(folder, ignore_errors=True)  # left by an export that was killed
     copied, info = Layout(folder), replace(info, chroma="")
     copied.articles, copied.anchors, copied.checklist = layout.articles, layout.anchors, layout.checklist
-    try:
-        copied.vectors.mkdir(parents=True)
-        (copied.vectors / ledger.generation()).symlink_to((layout.vectors / ledger.generation()).absolute())
-        ledger.copy_to(copied.ledger)
-        with closing(Ledger(copied.ledger)) as copy:
-            with copy.transaction():
-                copy.drop_left_out(pages.values())
-                copy.drop_subjects(pages)
-            run = BuildRun(layout=copied, info=info, ledger=copy, encoders=load_encoders())
-            subjects = assemble(run)
-            failed = encode(run, subjects)
-            with publishing(copied, info, copy):
-                publish(run, subjects, failed=failed, gone={owner_of(key) for key in pages})
-            yield copied, copy, digest_of(copied, info, copy)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    copied.vectors.mkdir(parents=True)
+    (copied.vectors / ledger.generation()).symlink_to((layout.vectors / ledger.generation()).absolute())
+    ledger.copy_to(copied.ledger)
+    with closing(Ledger(copied.ledger)) as copy:
+        with copy.transaction():
+            copy.drop_left_out(pages.values())
+            copy.drop_subjects(pages)
+        run = BuildRun(layout=copied, info=info, ledger=copy, encoders=load_encoders())
+        subjects = assemble(run)
+        failed = encode(run, subjects)
+        with publishing(copied, info, copy):
+            publish(run, subjects, failed=failed, gone={owner_of(key) for key in pages})
+        yield copied, copy, digest_of(copied, info, copy)

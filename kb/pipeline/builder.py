@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -39,8 +40,8 @@ from kb.sources.article_source import ArticleSource
 from kb.store.generations import moved_to
 from kb.store.knowledge_base import KnowledgeBase
 from kb.store.layout import KnowledgeBaseInfo, Layout, keep_info, new_info, write_info
-from kb.store.ledger import Ledger, fingerprint
-from kb.store.stage_outputs import FACT, ORIGIN, additions, note_empty_pages, note_origin, removed
+from kb.store.ledger import Ledger, fingerprint, ledger_so_far
+from kb.store.stage_outputs import FACT, additions, note_empty_pages, note_origin, removed
 
 
 # Long: more than half of it documents the parameters.
@@ -113,9 +114,9 @@ def build(
     started = time.monotonic()
     stopped: CostStop | None = None
     with writer_lock(layout.lock), rolled_back_if_empty(layout):
+        restart_if_empty(layout, source)
         info = begin(layout, source, encoders)
         with closing(Ledger(layout.ledger, create=True)) as ledger:
-            info = restart_if_empty(layout, info, ledger, source)
             info = note_names(layout, info, ledger, checklist, language)
             run = BuildRun(
                 layout=layout,
@@ -257,23 +258,45 @@ def rolled_back_if_empty(layout: Layout) -> Iterator[None]:
     except BaseException:
         if is_first:
             with suppress(OSError, FieldmarkError):  # the user must see the error of the build
-                _roll_back(layout)
+                _roll_back(
+                    layout, lambda ledger: not any(map(ledger.subjects, ("taxon", "term"))) and not ledger.left_out()
+                )
         raise
 
 
-def _roll_back(layout: Layout) -> None:
-    own = {path.name for path in (layout.lock, layout.toml, layout.checklist)}
+def restart_if_empty(layout: Layout, source: ArticleSource) -> None:
+    """Delete a knowledge base to which no source has given anything yet, if another source is to fill it.
+
+    Fetched pages, additions, removals and the completed look-ups of `--only resolve` stand against it.
+    """
+
+    def is_empty(ledger: Ledger) -> bool:
+        fetches = ledger.steps("fetch").values()
+        is_resolved = any(step.status == "done" for step in ledger.steps("resolve").values())
+        return not (
+            any(step.status == "done" for step in fetches)
+            or (is_resolved and not fetches and ledger.fact("building") is None)
+            or next(ledger.entries(), None) or additions(ledger) or removed(ledger)
+        )  # fmt: skip
+
+    if layout.toml.exists() and layout.require().source != source.name:
+        _roll_back(layout, is_empty)
+
+
+def _roll_back(layout: Layout, is_empty: Callable[[Ledger], bool]) -> None:
+    """Delete a knowledge base of which only `kb.toml`, an empty ledger and a checklist exist."""
+    own = {path.name for path in (layout.lock, layout.toml, layout.checklist, layout.runs)}
     own |= {layout.ledger.name + end for end in ("", "-wal", "-shm")}
     # Collections on a server are only found by the id in `kb.toml`; any other file is content.
     if layout.require().chroma or any(path.name not in own for path in layout.root.iterdir()):
         return
-    if layout.ledger.is_file():
-        with closing(Ledger(layout.ledger, read_only=True)) as ledger:
-            if ledger.subjects("taxon") or ledger.subjects("term") or ledger.left_out():
-                return
+    with ledger_so_far(layout.ledger) as ledger:
+        if ledger is not None and not is_empty(ledger):
+            return
     # `kb.toml` last: a ledger without it would be a damaged knowledge base.
     for path in sorted(layout.root.glob(f"{layout.ledger.name}*")):
         path.unlink()
+    shutil.rmtree(layout.runs, ignore_errors=True)
     layout.checklist.unlink(missing_ok=True)
     layout.toml.unlink()
 
@@ -296,32 +319,3 @@ def note_names(
     with ledger.transaction():
         keep_info(ledger, noted)
     return noted
-
-
-def restart_if_empty(
-    layout: Layout, info: KnowledgeBaseInfo, ledger: Ledger, source: ArticleSource
-) -> KnowledgeBaseInfo:
-    """Return `info`, with `source` as its source if no other source has given anything yet.
-
-    Look-ups, left-out names and failures of the earlier source are then deleted. Fetched pages, additions, removals and
-    the completed look-ups of `--only resolve` prevent a restart.
-    """
-    fetches = ledger.steps("fetch").values()
-    is_resolved = any(step.status == "done" for step in ledger.steps("resolve").values())
-    if (
-        info.source == source.name
-        or any(step.status == "done" for step in fetches)
-        or (is_resolved and not fetches and ledger.fact("building") is None)
-        or next(ledger.entries(), None) or additions(ledger) or removed(ledger)
-    ):  # fmt: skip
-        return info
-    with ledger.transaction():
-        ledger.drop_subjects([*ledger.subjects("taxon"), *ledger.subjects("term"), *ledger.subjects("page")])
-        ledger.drop_left_out([name for name, _, _ in ledger.left_out()])
-        for prefix in ("resolved:", ORIGIN):
-            ledger.drop_facts(prefix)
-    restarted = replace(info, source=source.name)
-    write_info(layout.toml, restarted)
-    with ledger.transaction():
-        keep_info(ledger, restarted)
-    return restarted
