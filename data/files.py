@@ -143,7 +143,7 @@ def replacing(path: Path) -> Iterator[Path]:
 def new_folder(target: Path) -> Iterator[Path]:
     """Give a hidden folder that becomes `target`, which is empty or missing, at the end of the block.
 
-    Errors leave nothing. The folder lies alone in one of its own beside `target`, where the block may put scratch files.
+    Errors leave nothing. It lies alone in one of its own beside `target`, where the block may put scratch files.
     What a killed process left there is deleted first.
 
     Raises:
