@@ -201,8 +201,7 @@ class Chroma(Closing):
                     self._prefix + name, embedding_function=None, configuration={"hnsw": graph}
                 ).upsert(
                     ids=[row.id for row in batch],
-                    # Chroma indexes even empty documents, so where all are empty none are given.
-                    documents=[row.document for row in batch] if any(row.document for row in batch) else None,
+                    documents=[row.document for row in batch],
                     metadatas=[dict(row.metadata) for row in batch],
                     embeddings=np.stack([row.vector for row in batch]),
                 )
@@ -240,10 +239,6 @@ class Chroma(Closing):
     def count(self, name: str) -> int:
         """Return the number of rows."""
         return int(self._run(name, methodcaller("count")) or 0)
-
-    def settle(self, name: str) -> None:
-        """Make Chroma write all pending rows of a collection to its index files."""
-        self._run(name, methodcaller("get", limit=1, include=["embeddings"]))
 
     def texts(self, name: str, ids: Sequence[str]) -> dict[str, tuple[str, Metadata]]:
         """Return id -> document and metadata of existing rows."""

@@ -379,16 +379,13 @@ class _Publication:
                 elif self._info.chroma and chroma.count(name) != expected[kind]:
                     self._mend(chroma, name)
             with writing(part):
-                tables = {
+                tables = {  # a collection that is read has also written its last rows to its index files
                     name: self._write_table(chroma, name, kind, is_linked=name not in written)
                     for name, (kind, _) in self._names.items()
                     if expected.get(kind) and name not in self._lost
                 }
-            for name in tables:
-                if name in written:
-                    chroma.settle(name)
-                if self._info.chroma:
-                    chroma.mark(name, name_of_state)
+            for name in tables if self._info.chroma else ():
+                chroma.mark(name, name_of_state)
         if not self._info.chroma:
             tidy(part / _CHROMA)
         files = {}

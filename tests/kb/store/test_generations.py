@@ -43,7 +43,7 @@ def path(first: Path, tmp_path: Path) -> Path:
 
 
 STEPS: tuple[tuple[Any, str], ...] = (
-    (Chroma, "upsert"), (Chroma, "delete"), (Chroma, "settle"), (Ledger, "drop_fact"), (Ledger, "entries_of"),
+    (Chroma, "upsert"), (Chroma, "delete"), (Ledger, "drop_fact"), (Ledger, "entries_of"),
     (Ledger, "set_fact"), (Ledger, "publish"), (generations, "file_checksum"), (generations, "write_atomic"),
     (Path, "rename"), (shutil, "rmtree"), (Ledger, "shrink"),
 )  # fmt: skip
@@ -179,8 +179,7 @@ def test_a_change_is_on_the_disk_before_the_last_generation_is_deleted(
     assert {file.name for file in new.rglob("*") if file.suffix != ".json"} <= synced
 
 
-def test_chroma_is_blank_where_it_sets_nothing_and_has_documents_of_species_and_terms_alone(path: Path) -> None:
-    """Chroma indexes every document, and the chunks of a species would repeat its summary."""
+def test_chroma_is_blank_where_it_sets_nothing_and_has_the_documents_of_all_rows(path: Path) -> None:
     [folder] = path.glob("vectors/*/chroma")
     for header in folder.glob("*/header.bin"):
         slots = header.with_name("data_level0.bin").read_bytes()
@@ -190,10 +189,9 @@ def test_chroma_is_blank_where_it_sets_nothing_and_has_documents_of_species_and_
     with closing(Ledger(path / "ledger.sqlite")) as ledger, Chroma(Layout(path).require(), folder, path) as held:
         subjects = [subject_of(entry) for entry in ledger.entries()]
         for name, (kind, _) in held.names.items():
-            ids = [row for subject in subjects for row in texts_of(subject, kind)]
-            documents = [document for document, _ in held.texts(name, ids).values()]
-            assert documents and held.count(name) == len(ids)
-            assert all(bool(document) is (kind in ("species", "terms")) for document in documents)
+            expected = {row: text for subject in subjects for row, text in texts_of(subject, kind).items()}
+            assert held.texts(name, list(expected)) == expected and held.count(name) == len(expected)
+            assert all(document and metadata for document, metadata in expected.values())
 
 
 def test_vectors_of_anchors_without_a_photo_outlive_all_generations(path: Path) -> None:
