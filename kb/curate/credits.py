@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from html import escape
+from importlib.resources import files
+from string import Template
 from typing import TYPE_CHECKING, Final, Literal
 
 from data.frames import Columns, frame_of
@@ -318,27 +320,6 @@ def _remarks(credits: Credits) -> list[str]:
     return lines
 
 
-_PAGE = """<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>
-body {{ font: 16px/1.45 system-ui, sans-serif; color: #222; background: #fff; max-width: 75rem; margin: 2rem auto;
-  padding: 0 1rem; }}
-table {{ border-collapse: collapse; width: 100%; margin-bottom: 2rem; }}
-th, td {{ text-align: left; vertical-align: top; padding: .3rem .8rem .3rem 0; border-bottom: 1px solid #ddd;
-  overflow-wrap: anywhere; }}
-th {{ white-space: nowrap; }}
-.unfree {{ background: #fdecea; }}
-.unfree td:last-child::after {{ content: " Not to be published."; font-weight: bold; }}
-</style>
-<h1>{title}</h1>
-{body}
-</html>
-"""
-
-
 def as_html(credits: Credits) -> str:
     """Return the credits as a self-contained HTML page without scripts."""
     texts = [text for text in credits.texts if text.kind in ("article", "own")]
@@ -352,7 +333,8 @@ def as_html(credits: Credits) -> str:
         body.append(f"<h2>Fieldmark's own texts</h2>\n<p>{escape(_counted(starter))}. {escape(OWN_TEXTS)}</p>")
     if credits.photos:
         body.append(_table("Pictures", ("File", "Author", "Species", "Licence"), credits.photos))
-    return _PAGE.format(title=escape(f"Credits of {credits.kb}"), body="\n".join(body))
+    page = Template(files("kb.curate").joinpath("credits.html").read_text(encoding="utf-8"))
+    return page.substitute(title=escape(f"Credits of {credits.kb}"), body="\n".join(body))
 
 
 def _table(title: str, headings: Sequence[str], credits: Sequence[Credit]) -> str:

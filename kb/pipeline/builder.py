@@ -258,9 +258,7 @@ def rolled_back_if_empty(layout: Layout) -> Iterator[None]:
     except BaseException:
         if is_first:
             with suppress(OSError, FieldmarkError):  # the user must see the error of the build
-                _roll_back(
-                    layout, lambda ledger: not any(map(ledger.subjects, ("taxon", "term"))) and not ledger.left_out()
-                )
+                _roll_back(layout, lambda it: not (it.subjects("taxon") or it.subjects("term") or it.left_out()))
         raise
 
 

@@ -29,7 +29,7 @@ import secrets
 import shutil
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
@@ -320,7 +320,16 @@ def publishing(
                 if is_changed := bool(changed or notes):
                     ledger.begin_generation()
                     pending = {**(dict(ledger.items()) if lost or not is_filled else {}), **ledger.pending}
-                    new = _Publication(layout, info, ledger, held, pending, changed, lost, is_filled=is_filled)
+                    new = _Publication(
+                        layout=layout,
+                        info=info,
+                        ledger=ledger,
+                        last=held,
+                        pending=pending,
+                        changed=changed,
+                        was_lost=lost,
+                        is_filled=is_filled,
+                    )
                     ledger.set_fact(FILES, new.publish(track))
                     ledger.encoded.drop(changed)
                 if info.chroma:
@@ -339,54 +348,60 @@ def publishing(
         published.keep(name for name, (kind, _) in names if kind == "anchors")
 
 
+@dataclass(kw_only=True)
 class _Publication:
     """One new generation, from the last one and the pending subjects, with the items that Chroma may hold of them."""
 
-    def __init__(
-        self,
-        layout: Layout,
-        info: KnowledgeBaseInfo,
-        ledger: Ledger,
-        held: Generation,
-        pending: Mapping[str, Mapping[str, Sequence[str]]],
-        changed: set[str],
-        lost: Sequence[str],
-        *,
-        is_filled: bool,
-    ) -> None:
-        self._layout, self._info, self._ledger, self._generation = layout, info, ledger, held
-        self._pending, self._changed, self._is_filled = pending, changed, is_filled
-        self._was_lost, self._lost = lost, set[str]()
-        self._names = collection_names(info)
-        self._held: dict[str, Mapping[str, FloatArray]] = {}
-        self._part = layout.vectors / f"{PART}{ledger.generation()}"
+    layout: Layout
+    info: KnowledgeBaseInfo
+    ledger: Ledger
+    last: Generation
+    pending: Mapping[str, Mapping[str, Sequence[str]]]
+    changed: Container[str]
+    """Pending subjects that the ledger publishes now."""
+    was_lost: Sequence[str]
+    is_filled: bool
+    """Whether Chroma holds the rows of the last generation."""
+    lost: set[str] = field(default_factory=set)
+    vectors: dict[str, Mapping[str, FloatArray]] = field(default_factory=dict)
+    """Collection -> id in Chroma -> vector of the last generation."""
+
+    @property
+    def names(self) -> dict[str, tuple[CollectionKind, str]]:
+        """Collection -> kind and space."""
+        return collection_names(self.info)
+
+    @property
+    def part(self) -> Path:
+        """The private folder."""
+        return self.layout.vectors / f"{PART}{self.ledger.generation()}"
 
     def publish(self, track: Callable[[int], Callable[[int], None]]) -> str:
         """Write it to a private folder, rename that, and return the fact of its files."""
-        part, expected, name_of_state = self._part, counts(self._ledger), self._ledger.generation()
+        part, expected, name_of_state = self.part, counts(self.ledger), self.ledger.generation()
         with writing(part):
             part.mkdir(parents=True)
-        if self._is_filled and not self._info.chroma:
-            changing = {name for name, (kind, _) in self._names.items() if kind in self._kinds()}
-            self._generation.copy_chroma(part / _CHROMA, Path.hardlink_to, changing)
-        with closing(Chroma(self._info, part / _CHROMA, self._layout.root)) as chroma:
-            for name in self._names if self._info.chroma else ():
+        if self.is_filled and not self.info.chroma:
+            changing = {name for name, (kind, _) in self.names.items() if kind in self._kinds()}
+            self.last.copy_chroma(part / _CHROMA, Path.hardlink_to, changing)
+        with closing(Chroma(self.info, part / _CHROMA, self.layout.root)) as chroma:
+            for name in self.names if self.info.chroma else ():
                 chroma.mark(name, "")
-            written = self._write(chroma, track(len(self._pending)))
-            for name, (kind, _) in self._names.items():
-                if not expected.get(kind) or name in self._lost:
+            written = self._write(chroma, track(len(self.pending)))
+            for name, (kind, _) in self.names.items():
+                if not expected.get(kind) or name in self.lost:
                     chroma.drop(name)  # readers would write to the index files of an empty collection
-                elif self._info.chroma and chroma.count(name) != expected[kind]:
+                elif self.info.chroma and chroma.count(name) != expected[kind]:
                     self._mend(chroma, name)
             with writing(part):
                 tables = {  # a collection that is read has also written its last rows to its index files
                     name: self._write_table(chroma, name, kind, is_linked=name not in written)
-                    for name, (kind, _) in self._names.items()
-                    if expected.get(kind) and name not in self._lost
+                    for name, (kind, _) in self.names.items()
+                    if expected.get(kind) and name not in self.lost
                 }
-            for name in tables if self._info.chroma else ():
+            for name in tables if self.info.chroma else ():
                 chroma.mark(name, name_of_state)
-        if not self._info.chroma:
+        if not self.info.chroma:
             tidy(part / _CHROMA)
         files = {}
         for path in sorted(part.rglob("*")):
@@ -394,25 +409,25 @@ class _Publication:
             if path.is_file():
                 files[str(path.relative_to(part))] = file_checksum(path)
         _sync(part)
-        part.rename(self._layout.vectors / name_of_state)
-        _sync(self._layout.vectors)
-        return json.dumps({"files": files, "tables": tables, "lost": sorted(self._lost)})
+        part.rename(self.layout.vectors / name_of_state)
+        _sync(self.layout.vectors)
+        return json.dumps({"files": files, "tables": tables, "lost": sorted(self.lost)})
 
     def _kinds(self) -> set[str]:
         """Return the kinds of collections in which the pending subjects have or had rows."""
-        held = (items for items in self._pending.values())
-        new = (entry.items for ids in grouped(self._pending, GROUP) for entry in self._ledger.entries_of(ids).values())
+        held = (items for items in self.pending.values())
+        new = (entry.items for ids in grouped(self.pending, GROUP) for entry in self.ledger.entries_of(ids).values())
         return {kind for items in chain(held, new) for kind in items}
 
     def _write(self, chroma: Chroma, report: Callable[[int], None]) -> set[str]:
         """Write the pending subjects, and return the collections that changed."""
         written: set[str] = set()
-        for ids in grouped(sorted(self._pending), GROUP):
-            subjects = list(map(subject_of, self._ledger.entries_of(ids).values()))
-            for name, (kind, _) in self._names.items():
+        for ids in grouped(sorted(self.pending), GROUP):
+            subjects = list(map(subject_of, self.ledger.entries_of(ids).values()))
+            for name, (kind, _) in self.names.items():
                 rows = self._rows(chroma, name, kind, subjects)
                 wanted = {row.id for row in rows}
-                held = (row_id(key, kind, item) for key in ids for item in self._pending[key].get(kind, ()))
+                held = (row_id(key, kind, item) for key in ids for item in self.pending[key].get(kind, ()))
                 gone = [row for row in held if row not in wanted]
                 chroma.delete(name, gone)
                 chroma.upsert(name, rows)
@@ -422,9 +437,9 @@ class _Publication:
 
     def _mend(self, chroma: Chroma, name: str) -> None:
         """Write a whole collection to a server that lost rows, or has those of a writer that was killed."""
-        kind = self._names[name][0]
+        kind = self.names[name][0]
         wanted = set[str]()
-        for entries in grouped(self._ledger.entries(subject_kind(kind)), GROUP):
+        for entries in grouped(self.ledger.entries(subject_kind(kind)), GROUP):
             rows = self._rows(chroma, name, kind, list(map(subject_of, entries)))
             chroma.upsert(name, rows)
             wanted.update(row.id for row in rows)
@@ -435,37 +450,37 @@ class _Publication:
         for subject in subjects:
             key, texts = subject_id(subject), texts_of(subject, kind)
             # Those of a subject that is not published now belong to texts that readers do not have yet.
-            encoded = self._ledger.encoded.of_subject(name, key) if texts and key in self._changed else {}
+            encoded = self.ledger.encoded.of_subject(name, key) if texts and key in self.changed else {}
             for (row, (document, metadata)), (item, _) in zip(texts.items(), items_of(subject, kind), strict=True):
                 vector = encoded[item] if item in encoded else self._published(chroma, name).get(row)
-                if vector is None and name in self._was_lost:
-                    self._lost.add(name)
+                if vector is None and name in self.was_lost:
+                    self.lost.add(name)
                     return []
                 if vector is None:
                     missing = f"The vector of {item} of {key} in {name} is missing"
-                    raise StoreError(missing, hint=encode_hint(self._layout))
+                    raise StoreError(missing, hint=encode_hint(self.layout))
                 found.append(Row(id=row, document=document, metadata=metadata, vector=vector))
         return found
 
     def _published(self, chroma: Chroma, name: str) -> Mapping[str, FloatArray]:
         """Return id in Chroma -> vector of the last generation, from its matrix, else from Chroma."""
-        if name not in self._held:
-            rows = self._generation.rows(name, self._names[name][0])
-            if rows is None and self._is_filled:
+        if name not in self.vectors:
+            rows = self.last.rows(name, self.names[name][0])
+            if rows is None and self.is_filled:
                 pages = grouped(list(chroma.ids(name)), PAGE)
                 rows = {row: vector for ids in pages for row, vector in chroma.vectors(name, ids).items()}
-            self._held[name] = rows or {}
-        return self._held[name]
+            self.vectors[name] = rows or {}
+        return self.vectors[name]
 
     def _write_table(self, chroma: Chroma, name: str, kind: CollectionKind, *, is_linked: bool) -> tuple[str, str]:
         """Write the rows of a collection and its matrix, by species; a matrix that did not change is linked."""
-        subjects, places = _places(self._ledger, kind)
-        matrix = self._part / f"{name}.npy"
-        if not (is_linked and self._generation.link_matrix(name, matrix)):
+        subjects, places = _places(self.ledger, kind)
+        matrix = self.part / f"{name}.npy"
+        if not (is_linked and self.last.link_matrix(name, matrix)):
             _read_vectors(chroma, name, kind, subjects, places, lambda shape: _new_matrix(matrix, shape))
         index = {"ids": [item for _, item in places], "owners": [owner for owner, _ in places], "subjects": subjects}
         content = json.dumps(index, separators=(",", ":")).encode()
-        rows = self._part / f"rows-{sha256_hex(content)[:20]}.json"  # collections of the same rows share it
+        rows = self.part / f"rows-{sha256_hex(content)[:20]}.json"  # collections of the same rows share it
         if not rows.exists():
             write_atomic(rows, content)
         return matrix.name, rows.name
