@@ -4,7 +4,7 @@
 
 Measures the store, not the models, with synthetic species and random unit vectors. Aims: opening with a warm cache in
 under 0.5 s, memory under 1.5 times the vectors, disk without the photos under 2.6 times (Chroma and the matrices each
-hold them all). With `--vectors`, anchors come as vectors alone, as those that ship.
+hold them all). With `--vectors`, anchors come as vectors alone, like the shipped ones.
 """
 
 from __future__ import annotations
