@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -14,15 +15,14 @@ from numpy.typing import ArrayLike, NDArray
 from PIL.Image import Image
 
 from data.cache_file import CacheFile
-from data.codec import json_object
 from data.contracts import ChatModel, TextEncoder
-from data.errors import BadImage, CutOff, FieldmarkError, MalformedAnswer, Refused, UsageError
+from data.errors import BadImage, FieldmarkError, MalformedAnswer, Refused, UsageError
 from data.files import file_state, sha256_hex
 from data.images import MAX_SIDE
 from data.images.decode import ENCODER_SIDE, read_image
 from data.images.views import jpeg_of
 from data.records import ChatMessage, ChatRequest, Job, JobImage, QuestionAnswer, RankedImage
-from rerank.prompting import Prompts, object_schema
+from rerank.prompting import REPAIRS, Prompts, ask, fields_in, object_schema
 from rerank.reranker import FAILURES, Tally, begin, error_rows, ranked_by_score, share_of, total_cost
 from rerank.scheduling import all_of, current_step
 from rerank.settings import CaptionSettings
@@ -85,11 +85,9 @@ class VisionCaptioner:
         """Return the caption of a photo."""
         jpeg = await asyncio.to_thread(jpeg_of, path, max_side=MAX_SIDE)
         message = ChatMessage(role="user", text=self._prompts.fill(self._prompt), images=(jpeg,))
-        request = ChatRequest(
-            messages=(message,), max_tokens=self._max_tokens, usable=lambda reply: bool(reply.text.strip())
-        )
-        reply = await self._chat.reply(request)
-        return PhotoText(text=_whole(reply.text, self._chat.name, reply.cost_usd), cost_usd=reply.cost_usd)
+        request = ChatRequest(messages=(message,), max_tokens=self._max_tokens)
+        text, cost = await ask(self._chat, request, partial(_in_one_line, model=self._chat.name))
+        return PhotoText(text=text, cost_usd=cost)
 
 
 class LocalCaptioner:
@@ -107,18 +105,16 @@ class LocalCaptioner:
         image = await asyncio.to_thread(read_image, path, min_side=ENCODER_SIDE)
         async with self._turn:
             (text,) = await asyncio.to_thread(self._model.caption_images, [image])
-        made = PhotoText(text=_whole(text, self._model.name, 0.0))
+        made = PhotoText(text=_in_one_line(text, self._model.name))
         if self._cache is not None:
             self._cache.put(key, made.text)
         return made
 
 
-def _whole(text: str, model: str, cost_usd: float | None) -> str:
-    """Return a caption as one line."""
-    words = text.split()
-    if not words:
-        raise MalformedAnswer(f"{model}: an empty caption", cost_usd=cost_usd)
-    return " ".join(words)
+def _in_one_line(text: str, model: str) -> str:
+    if not text.strip():
+        raise MalformedAnswer(f"{model}: an empty caption")
+    return " ".join(text.split())
 
 
 class TextScorer(Protocol):
@@ -180,12 +176,18 @@ _SCHEMA: Final = object_schema({"phrases": _TEXTS, "questions": {**_TEXTS, "minI
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VisaQuestions:
-    """Key phrases of a query and questions about photos; without questions, why there are none."""
+    """Key phrases of a query and questions about photos; empty if the model wrote none."""
 
     phrases: tuple[str, ...] = ()
     questions: tuple[str, ...] = ()
     cost_usd: float | None = 0.0
-    problem: FieldmarkError | None = None
+
+
+def _visa_questions(text: str) -> VisaQuestions:
+    phrases, questions = (REPAIRS["texts"](fields_in(text).get(name)) for name in ("phrases", "questions"))
+    if len(questions) < N_QUESTIONS:
+        raise MalformedAnswer(f"expected {N_QUESTIONS} questions, got {len(questions)}")
+    return VisaQuestions(phrases=phrases, questions=questions[:N_QUESTIONS])
 
 
 class Visa:
@@ -209,19 +211,13 @@ class Visa:
         """
         message = ChatMessage(role="user", text=self._prompts.fill("visa_questions", query=query))
         request = ChatRequest(
-            messages=(message,), json_schema=_SCHEMA, max_tokens=QUESTION_TOKENS, temperature=TEMPERATURE,
-            usable=lambda reply: len(_texts(json_object(reply.text)[0], "questions")) >= N_QUESTIONS,
-        )  # fmt: skip
+            messages=(message,), json_schema=_SCHEMA, max_tokens=QUESTION_TOKENS, temperature=TEMPERATURE
+        )
         try:
-            reply = await self._text.reply(request)
-        except (Refused, CutOff, MalformedAnswer) as error:
-            return VisaQuestions(problem=error)
-        payload, _ = json_object(reply.text)
-        phrases, questions = (_texts(payload, name) for name in ("phrases", "questions"))
-        if len(questions) < N_QUESTIONS:
-            problem = MalformedAnswer(f"{self._text.name} wrote {len(questions)} of {N_QUESTIONS} questions")
-            return VisaQuestions(cost_usd=reply.cost_usd, problem=problem)
-        return VisaQuestions(phrases=phrases, questions=questions[:N_QUESTIONS], cost_usd=reply.cost_usd)
+            found, cost = await ask(self._text, request, _visa_questions)
+        except (Refused, MalformedAnswer) as error:
+            return VisaQuestions(cost_usd=error.cost_usd)
+        return replace(found, cost_usd=cost)
 
     async def answer(self, jpeg: bytes, question: str, phrases: tuple[str, ...]) -> PhotoText:
         """Return the answer about a photo; empty if the model is uncertain.
@@ -240,13 +236,6 @@ def is_uncertain(answer: str) -> bool:
     """Return whether an answer is the word Uncertain, alone or at its start or end."""
     words = re.findall(r"\w+", answer)
     return not words or _UNCERTAIN.fullmatch(words[0]) is not None or _UNCERTAIN.fullmatch(words[-1]) is not None
-
-
-def _texts(payload: dict[str, object] | None, name: str) -> tuple[str, ...]:
-    listed = (payload or {}).get(name)
-    if not isinstance(listed, list):
-        return ()
-    return tuple(dict.fromkeys(" ".join(text.split()) for text in listed if isinstance(text, str) and text.strip()))
 
 
 N_OPEN: Final = 32  # photos in memory at a time
@@ -308,9 +297,9 @@ class CaptionReranker:
             except FAILURES as error:
                 self.tally.failures.append(error)
                 return error_rows(job, str(error))
-            if asked.problem is not None:
-                self.tally.failures.append(asked.problem)
+            if not asked.questions:
                 self.tally.warn("without_questions", job.query_id)
+                self.tally.has_fallbacks = True
         found = await all_of([self._read(row, image, asked) for row, image in zip(rows, job.candidates, strict=True)])
         async with self._scoring:
             return ranked_by_score(await asyncio.to_thread(self._scored, job, query, found, asked))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # `kb --help` reads the names of the methods, without numpy
     from data.records import Context, QueryPart, RankedImage
     from rerank.captions import Captioner, TextScorer, Visa
     from rerank.prompting import Prompts
-    from rerank.reranker import Reranker
+    from rerank.reranker import Reranker, Tally
     from rerank.retrievers import Retriever
     from rerank.similarity import Seeker
     from rerank.visret import Generator
@@ -112,9 +112,13 @@ def rerank(job: Job, method: str = DEFAULT_METHOD, resources: RerankResources | 
 
     result = run_jobs([job], make_reranker(method, resources or RerankResources()))
     result.raise_if_all_failed()
-    for warning in result.tally.warnings():
-        logging.getLogger(__name__).warning(warning)
+    _log_fallbacks(result.tally)
     return result.rows[job.query_id]
+
+
+def _log_fallbacks(tally: Tally) -> None:
+    for warning in tally.warnings():
+        logging.getLogger(__name__).warning(warning)
 
 
 def _similarity(resources: RerankResources, seeker: Seeker | None = None) -> Reranker:
@@ -254,7 +258,7 @@ def find(
     photo: str | None = None,
     k: int = N_FOUND,
 ) -> list[RankedImage]:
-    """Return the best `k` photos of a collection for a query, best first, ties in the order of the collection.
+    """Return the best `k` photos of a collection for a query, best first, ties in its order; logs fallbacks.
 
     Args:
         query: a text; may be empty with a photo.
@@ -288,7 +292,10 @@ def find(
     from data.event_loop import run  # late, for `kb --help`
 
     job = Job(query_id="query", text=query, candidates=(), reference_image=photo)
-    return run(make_retriever(method, collection, resources).find(job, k))
+    retriever = make_retriever(method, collection, resources)
+    found = run(retriever.find(job, k))
+    _log_fallbacks(retriever.tally)
+    return found
 
 
 def _by_similarity(collection: ImageCollection, resources: RerankResources, seeker: Seeker | None = None) -> Retriever:

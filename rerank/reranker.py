@@ -14,7 +14,7 @@ from data.event_loop import run
 from data.records import Job, RankedImage
 from data.words import plural
 from rerank.queries import Query, query_of
-from rerank.scheduling import all_of, current_query
+from rerank.scheduling import all_of, current_query, current_run
 
 UNREADABLE_SCORE: Final = -1.0
 """Score of an image that could not be read or judged: run files need a number, and no method scores lower."""
@@ -280,6 +280,7 @@ def run_jobs(
             on_ranked(job, ranked)
 
     async def main() -> None:
+        current_run.set(object())
         waiting = iter(jobs)
         await all_of([work(waiting) for _ in range(N_OPEN)])
 

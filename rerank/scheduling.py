@@ -22,6 +22,8 @@ current_query: ContextVar[str] = ContextVar("current_query", default="")
 """Id of the query that a task works for; inherited by the tasks that it starts."""
 current_step: ContextVar[int] = ContextVar("current_step", default=0)
 """Number of answers on its image that a task already has."""
+current_run: ContextVar[object] = ContextVar("current_run", default=None)
+"""The run that a task belongs to."""
 
 
 class FairSlots:

@@ -22,7 +22,6 @@ from data.contracts import ChatModel, TextEncoder, TextImageEncoder
 from data.errors import (
     BadImage,
     BadInput,
-    CutOff,
     FieldmarkError,
     MalformedAnswer,
     Refused,
@@ -31,10 +30,10 @@ from data.errors import (
     UsageError,
 )
 from data.images import SUFFIXES
-from data.records import ChatMessage, ChatReply, ChatRequest, Job
+from data.records import ChatMessage, ChatRequest, Job
 from data.words import plural
 from rerank.photo_vectors import encode_photos
-from rerank.prompting import Prompts
+from rerank.prompting import Prompts, ask
 from rerank.queries import query_of
 from rerank.reranker import Tally, total_cost
 from rerank.settings import PromptName, VisretSettings
@@ -182,12 +181,13 @@ def _composed(name: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Instruction:
-    """An instruction, a note on it for the rows, its cost in US dollars, and why it is the query itself."""
+    """An instruction, a note on it for the rows, and its cost in US dollars."""
 
     text: str
     note: str
     cost_usd: float | None = 0.0
-    problem: FieldmarkError | None = None
+    has_failed: bool = False
+    """Whether the model wrote none, so that it is the query itself."""
     is_long: bool = False
     """Whether it has more words than the prompt `scene` allows; it is used whole."""
 
@@ -218,29 +218,22 @@ class InstructionWriter:
         if self._chat is None:
             return Instruction(text=text, note=f"no text model is set, so the query itself is used: {_short(text)}")
         message = ChatMessage(role="user", text=self._filled(prompt, job, text))
+        request = ChatRequest(messages=(message,), max_tokens=MAX_TOKENS, temperature=0.0)
         try:
-            request = ChatRequest(
-                messages=(message,),
-                max_tokens=MAX_TOKENS,
-                temperature=0.0,
-                usable=lambda reply: bool(self._read(reply)),
-            )
-            reply = await self._chat.reply(request)
-        except (Refused, CutOff, MalformedAnswer) as error:
+            found, cost = await ask(self._chat, request, self._read)
+        except (Refused, MalformedAnswer) as error:
             note = f"the text model wrote no instruction, so the query itself is used: {error}"
-            return Instruction(text=text, note=note, problem=error)
-        found = self._read(reply)
-        if not found:
-            empty = MalformedAnswer(f"{self._chat.name}: an empty instruction")
-            note = f"the text model wrote no instruction, so the query itself is used: {empty}"
-            return Instruction(text=text, note=note, cost_usd=reply.cost_usd, problem=empty)
+            return Instruction(text=text, note=note, cost_usd=error.cost_usd, has_failed=True)
         n_words = len(found.split())
         is_long = prompt == "scene" and n_words > MAX_WORDS
         length = f" of {n_words} words, where {MAX_WORDS} are asked for" if is_long else ""
-        return Instruction(text=found, note=f"instruction{length}: {found}", cost_usd=reply.cost_usd, is_long=is_long)
+        return Instruction(text=found, note=f"instruction{length}: {found}", cost_usd=cost, is_long=is_long)
 
-    def _read(self, reply: ChatReply) -> str:
-        return tidied(reply.text) if self._is_tidy else reply.text.strip()
+    def _read(self, reply: str) -> str:
+        found = tidied(reply) if self._is_tidy else reply.strip()
+        if not found and self._chat is not None:
+            raise MalformedAnswer(f"{self._chat.name}: an empty instruction")
+        return found
 
     def _prompt_of(self, job: Job, text: str) -> PromptName:
         if self._prompt != "auto":
@@ -275,8 +268,8 @@ class Rewriter:
         if job.reference_image is not None:
             raise UsageError("The method rewrite takes words; use --method similarity for a reference image.")
         made = await self._writer.write(job)
-        self.tally.counts["rewritten"] += made.problem is None
-        self.tally.failures += [] if made.problem is None else [made.problem]
+        self.tally.counts["rewritten"] += not made.has_failed
+        self.tally.has_fallbacks |= made.has_failed
         note = "; ".join([made.note, *cut_off(made.text, self._encoder)])
         return Sought(job=replace(job, text=made.text, dialogue=None), note=note, cost_usd=made.cost_usd)
 
@@ -377,8 +370,7 @@ class Visualizer:
         made = await self._writer.write(job)
         notes.append(made.note)
         self.tally.counts["long"] += made.is_long
-        if made.problem is not None:
-            self.tally.failures.append(made.problem)
+        self.tally.has_fallbacks |= made.has_failed
         return made
 
     async def _drawn(self, job: Job, instruction: Instruction, notes: list[str]) -> Drawn:

@@ -10,11 +10,11 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
-from data.codec import json_object, load_json
+from data.codec import json_object
 from data.errors import MalformedAnswer
 from data.prompts import quoted
 from data.records import ChatMessage, ChatReply, ChatRequest
-from rerank.prompting import Prompts, object_schema
+from rerank.prompting import JUDGEMENTS, REPAIRS, Prompts, fields_in, object_schema
 from rerank.queries import PHOTO_LABEL, Query
 from rerank.settings import CotrrSettings
 
@@ -50,23 +50,21 @@ def parse_ranking(text: str, n: int, *, n_wanted: int | None = None) -> Ranking:
         MalformedAnswer: if the reply names no photo.
     """
     entries, is_wrapped = _entries(text)
-    positions: list[int] = []
-    seen: set[int] = set()
-    faults = Counter(not_json=int(is_wrapped))
-    for entry in entries:
-        number = _whole(entry)
-        if number is None or not 1 <= number <= n:
-            faults["invalid"] += 1
-        elif number in seen:
-            faults["duplicates"] += 1
-        else:
-            seen.add(number)
-            positions.append(number - 1)
+    positions, faults = _positions(map(REPAIRS["whole number"], entries), n)
     if not positions:
         raise MalformedAnswer(f"expected a ranking of photos 1 to {n}, got {text.strip()[:80]!r}")
     wanted = n if n_wanted is None else min(n_wanted, n)
-    faults["missing"] = max(0, wanted - len(positions))  # a list longer than requested is not a fault
-    return Ranking(positions=tuple(positions), faults=faults)
+    # A list longer than requested is not a fault.
+    faults.update(not_json=int(is_wrapped), missing=max(0, wanted - len(positions)))
+    return Ranking(positions=positions, faults=faults)
+
+
+def _positions(numbers: Iterable[int | None], n: int) -> tuple[tuple[int, ...], Counter[str]]:
+    """Return the positions of numbers from 1 to `n`, each once, and the faults in them."""
+    listed = list(numbers)
+    known = [number - 1 for number in listed if number is not None and 1 <= number <= n]
+    positions = tuple(dict.fromkeys(known))
+    return positions, Counter(invalid=len(listed) - len(known), duplicates=len(known) - len(positions))
 
 
 def _entries(text: str) -> tuple[Sequence[object], bool]:
@@ -87,20 +85,6 @@ def _entries(text: str) -> tuple[Sequence[object], bool]:
     return (numbers if is_row else ()), True
 
 
-def _whole(entry: object) -> int | None:
-    """Return an entry as a whole number: `"[3]"`, `"3"` and 3.0 are 3; None for `true` and "photo three"."""
-    if isinstance(entry, bool):
-        return None
-    if isinstance(entry, int):
-        return entry
-    if isinstance(entry, float):
-        return int(entry) if entry.is_integer() else None
-    found = (
-        re.fullmatch(r"\W*(?:photo|image)?\W*(\d{1,9})\W*", entry, re.IGNORECASE) if isinstance(entry, str) else None
-    )
-    return int(found[1]) if found else None
-
-
 _OBJECT: Final = re.compile(r"\{.*\}", re.DOTALL)
 
 
@@ -119,22 +103,15 @@ def parse_ranking_as_authors(text: str, n: int) -> Ranking:
         MalformedAnswer: if the reply is unusable.
     """
     found = _OBJECT.search(text)
-    try:
-        payload = load_json(found[0]) if found else None
-    except ValueError:
-        payload = None
-    entries = payload.get("ranking") if isinstance(payload, dict) else None
+    payload, has_more = json_object(found[0] if found else "")
+    entries = None if has_more or payload is None else payload.get("ranking")
     if not isinstance(entries, list) or not entries or not all(isinstance(entry, int) for entry in entries):
         raise MalformedAnswer(f"expected a JSON list of whole numbers as ranking, got {text.strip()[:80]!r}")
-    known = [entry - 1 for entry in entries if 1 <= entry <= n]
-    positions = tuple(dict.fromkeys(known))
-    faults = Counter(invalid=len(entries) - len(known), duplicates=len(known) - len(positions))
+    positions, faults = _positions(entries, n)
     return Ranking(positions=positions, faults=faults)
 
 
 PARTS: Final = ("subject", "activity", "details", "environment", "ambiance")
-JUDGEMENTS: Final = ("excellent match", "good match", "partial match", "poor match", "no match")
-MAX_REASON: Final = 300  # characters of a reason: the notes of all photos go into one prompt
 
 QueryParts = Mapping[str, str]
 """Part of the query -> its text; parts that the query does not mention are left out."""
@@ -177,18 +154,15 @@ def parse_parts(text: str) -> QueryParts:
     Raises:
         MalformedAnswer: if the reply is not a JSON object, a part is not text, or every part is empty.
     """
-    payload = _object_in(text)
-    found = {}
+    fields = fields_in(text)
+    parts = {}
     for name in PARTS:
-        value = payload.get(name)
-        if isinstance(value, list):
-            value = ", ".join(str(item) for item in value)
-        if not isinstance(value, str | None):
-            raise MalformedAnswer(f"expected a text as {name}, got {value!r}")
-        found[name] = (value or "").strip()
-    parts = {name: value for name, value in found.items() if value}
+        if (value := REPAIRS["text"](fields.get(name))) is None:
+            raise MalformedAnswer(f"expected a text as {name}, got {fields[name]!r}")
+        if value:
+            parts[name] = value
     if not parts:
-        raise MalformedAnswer(f"expected at least one of {', '.join(PARTS)}, got {str(payload)[:80]}")
+        raise MalformedAnswer(f"expected at least one of {', '.join(PARTS)}, got {str(fields)[:80]}")
     return parts
 
 
@@ -198,10 +172,10 @@ def parse_evaluation(text: str, parts: Iterable[str]) -> str:
     Raises:
         MalformedAnswer: if a judgement is missing, or not one of `JUDGEMENTS`.
     """
-    payload = _object_in(text)
+    fields = fields_in(text)
     found = []
     for name in (*parts, "overall"):
-        cell = payload.get(name)
+        cell = fields.get(name)
         if not isinstance(cell, Mapping):
             raise MalformedAnswer(f"expected a judgement and a reason for {name}, got {cell!r}")
         found.append(_evaluation(cell, name))
@@ -220,22 +194,12 @@ def evaluations_in(text: str, n: int) -> dict[int, str]:
     return found
 
 
-def _object_in(text: str) -> Mapping[str, object]:
-    payload, _ = json_object(text)
-    if payload is None:
-        raise MalformedAnswer(f"expected a JSON object, got {text.strip()[:80]!r}")
-    return payload
-
-
 def _evaluation(cell: Mapping[str, object], name: str) -> str:
-    word = " ".join(str(cell.get("judgement")).lower().split())
-    # "excellent" alone is accepted.
-    found = next((known for known in JUDGEMENTS if word in (known, known.removesuffix(" match"))), None)
-    if found is None:
+    judgement = REPAIRS["judgement"](cell.get("judgement"))
+    if judgement is None:
         raise MalformedAnswer(f"expected one of {', '.join(JUDGEMENTS)} for {name}, got {cell.get('judgement')!r}")
-    reason = quoted(str(cell.get("reason") or ""))  # one line that cannot end the block of notes in the prompt
-    reason = reason if len(reason) <= MAX_REASON else f"{reason[: MAX_REASON - 1]}…"
-    return f"{name}: {found}" + (f" ({reason})" if reason else "")
+    reason = REPAIRS["reason"](cell.get("reason"))
+    return f"{name}: {judgement}" + (f" ({reason})" if reason else "")
 
 
 MAX_TOKENS: Final = 1_500  # for a reply without its lists; the cost limit counts all of them

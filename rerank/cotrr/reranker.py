@@ -25,7 +25,7 @@ from rerank.cotrr.messages import (
     parse_ranking,
     parse_ranking_as_authors,
 )
-from rerank.prompting import Prompts
+from rerank.prompting import Prompts, is_readable
 from rerank.queries import Query, reading_reference
 from rerank.reranker import FAILURES, UNREADABLE_SCORE, Tally, begin, ranked_by_score, share_of, total_cost
 from rerank.scheduling import FairChat, all_of
@@ -87,14 +87,6 @@ class _Work:
     query: Query
     costs: Costs = field(default_factory=list)
     """Costs of the calls for the whole query."""
-
-
-def _can_be_read(reply: ChatReply, parse: Callable[[str], object]) -> bool:
-    try:
-        parse(reply.text)
-    except MalformedAnswer:
-        return False
-    return True
 
 
 class CotrrReranker:
@@ -215,9 +207,9 @@ class CotrrReranker:
         request = self._requests.deconstruction(work.query)
         try:
             return await self._ask(chat, request, parse_parts, work.costs)
-        except (MalformedAnswer, Refused) as error:
+        except (MalformedAnswer, Refused):
             self.tally.counts["not_deconstructed"] += 1
-            self.tally.failures.append(error)
+            self.tally.has_fallbacks = True
             return None
 
     async def _prepare(self, photo: _Photo, work: _Work, parts: QueryParts | None) -> None:
@@ -312,7 +304,7 @@ class CotrrReranker:
         reply: ChatReply | None = None
         problem = ""
         if is_last or as_authors:  # else an unusable reply is part of the next request
-            request = replace(request, usable=partial(_can_be_read, parse=parse))
+            request = replace(request, usable=partial(is_readable, read=parse))
         try:
             reply = await chat.reply(request)
         except Refused:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
-from data.codec import json_object
 from data.contracts import ChatModel
 from data.errors import MalformedAnswer
-from data.records import ChatMessage, ChatReply, ChatRequest, Context, QueryPart, Question
+from data.records import ChatMessage, ChatRequest, Context, QueryPart, Question
 from rerank.decompose.plain_questions import direct_question, plain_questions
-from rerank.prompting import Prompts, fenced_context, object_schema
+from rerank.prompting import Prompts, fenced_context, fields_in, is_readable, object_schema
 from rerank.queries import Query, Task
 from rerank.reranker import total_cost
 from rerank.settings import DecomposeSettings
@@ -70,7 +70,7 @@ class QuestionWriter:
                 # The same request would get the same reply, from the cache or the model.
                 temperature=0.0 if attempt == 0 else 1.0,
                 seed=None if attempt == 0 else attempt,
-                usable=_has_questions,
+                usable=partial(is_readable, read=parse_questions),
             )
             try:
                 reply = await self._chat.reply(request)
@@ -80,52 +80,42 @@ class QuestionWriter:
             cost = total_cost((cost, reply.cost_usd))
             try:
                 return parse_questions(reply.text), cost
-            except ValueError as error:
+            except MalformedAnswer as error:
                 problem = str(error)
         problem = f"{self._chat.name} wrote no valid questions for {query!r}: {problem}"
         raise MalformedAnswer(problem, cost_usd=cost)
-
-
-def _has_questions(reply: ChatReply) -> bool:
-    try:
-        return bool(parse_questions(reply.text))
-    except ValueError:
-        return False
 
 
 def parse_questions(text: str) -> tuple[Question, ...]:
     """Return the questions in a reply.
 
     Raises:
-        ValueError: if the reply breaks a rule; the message names it.
+        MalformedAnswer: if the reply breaks a rule; the message names it.
     """
-    payload, _ = json_object(text)
-    if payload is None:
-        raise ValueError(f"expected a JSON object, got {text[:60]!r}")
-    listed = payload.get("questions")
+    listed = fields_in(text).get("questions")
     if not isinstance(listed, list) or not MIN_QUESTIONS <= len(listed) <= MAX_QUESTIONS:
         n = len(listed) if isinstance(listed, list) else "none"
-        raise ValueError(f"expected {MIN_QUESTIONS} or {MAX_QUESTIONS} questions, got {n}")
+        raise MalformedAnswer(f"expected {MIN_QUESTIONS} or {MAX_QUESTIONS} questions, got {n}")
     questions = tuple(_question(entry) for entry in listed)
     if len({question.question.lower() for question in questions}) < len(questions):
-        raise ValueError("expected different questions, got one twice")
+        raise MalformedAnswer("expected different questions, got one twice")
     return questions
 
 
 def _question(entry: object) -> Question:
     if not isinstance(entry, dict):
-        raise ValueError(f"expected an object for each question, got {entry!r}")
+        raise MalformedAnswer(f"expected an object for each question, got {entry!r}")
     texts = {}
     for name in _TEXTS:
         value = entry.get(name)
         if not isinstance(value, str) or not value.strip():
-            raise ValueError(f"expected a text as {name!r}, got {value!r}")
+            raise MalformedAnswer(f"expected a text as {name!r}, got {value!r}")
         texts[name] = " ".join(value.split())
-        if len(texts[name].split()) > MAX_WORDS:
-            raise ValueError(f"expected at most {MAX_WORDS} words as {name!r}, got {len(texts[name].split())}")
+        if (n := len(texts[name].split())) > MAX_WORDS:
+            raise MalformedAnswer(f"expected at most {MAX_WORDS} words as {name!r}, got {n}")
     question = texts["question"]
     if not question.endswith("?") or question.split()[0].lower() not in _OPENERS:
-        raise ValueError(f"expected a yes/no question, got {question!r}")
+        raise MalformedAnswer(f"expected a yes/no question, got {question!r}")
     return Question(question=question, statement=texts["statement"], negation=texts["negation"])
 
 

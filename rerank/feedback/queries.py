@@ -7,6 +7,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -23,7 +24,7 @@ from data.records import ChatMessage, ChatRequest
 from rerank.captions import Captioner as PhotoCaptioner
 from rerank.captions import VisionCaptioner
 from rerank.feedback.session import Caption, Session
-from rerank.prompting import Prompts
+from rerank.prompting import Prompts, ask
 from rerank.queries import is_visible
 from rerank.settings import Denoising
 
@@ -267,26 +268,29 @@ async def denoise(
     """
     listed = "\n".join(f"- {quoted(caption)}" for caption in captions)
     message = ChatMessage(role="user", text=prompts.fill(f"feedback_{form}", query=query, captions=listed))
+    request = ChatRequest(messages=(message,), max_tokens=MAX_TOKENS)
     try:
-        reply = await chat.reply(ChatRequest(messages=(message,), max_tokens=MAX_TOKENS))
-    except (Refused, CutOff, MalformedAnswer) as error:
-        return "", str(error), getattr(error, "cost_usd", 0.0)
-    text = query_in(reply.text, form)
-    if not text:
-        return "", f"the reply has no {_LABELS[form].partition('|')[0]}", reply.cost_usd
-    return f"{prefix} {text}".strip() if form == "keywords" else text, "", reply.cost_usd
+        text, cost = await ask(chat, request, partial(query_in, form=form))
+    except (Refused, MalformedAnswer) as error:
+        return "", str(error), error.cost_usd
+    return f"{prefix} {text}".strip() if form == "keywords" else text, "", cost
 
 
 def query_in(reply: str, form: Denoising) -> str:
-    r"""Return the query in a model's reply, empty if there is none: a chain of thought needs its description."""
+    r"""Return the query in a model's reply.
+
+    Raises:
+        MalformedAnswer: if there is none: a chain of thought needs its description.
+    """
     label = rf"^{_NUMBER}\W*(?:new )?(?:{_LABELS[form]})\s*\W*:\W*"
     found = re.split(label, reply, flags=re.IGNORECASE | re.MULTILINE)
-    if form == "cot" and len(found) == 1:
-        return ""
     paragraph = _PREAMBLE.sub("", found[-1].strip()).strip().split("\n\n")[0]
     items = [re.sub(f"^{_NUMBER}", "", line).strip(" -*\t") for line in paragraph.splitlines()]
     separator = ", " if form == "keywords" else " "
-    return separator.join(item.rstrip(",") for item in items if item).strip(" \"'*")
+    query = separator.join(item.rstrip(",") for item in items if item).strip(" \"'*")
+    if not query or (form == "cot" and len(found) == 1):
+        raise MalformedAnswer(f"the reply has no {_LABELS[form].partition('|')[0]}")
+    return query
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from typing import Final, Literal
 from data.codec import json_object
 from data.errors import Refused
 from data.records import ChatReply, Judgement, Question, QuestionAnswer, TokenLogprobs
+from rerank.prompting import REPAIRS
 from rerank.reranker import total_cost
 from rerank.settings import Spelling
 
@@ -128,7 +129,6 @@ def reason_of(text: str, answer: tuple[int, int] | None) -> str:
 
 NO_EVIDENCE: Final = "no evidence"
 """`Judgement.obtained_by` where the judge has nothing to go by, whatever the photo: the question does not count."""
-_NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?")
 
 
 def majority(samples: Sequence[Judgement], *, is_share: bool) -> Judgement:
@@ -166,11 +166,10 @@ def answer_of(question: Question, judgement: Judgement) -> QuestionAnswer:
 
 def stated(reply: ChatReply) -> Judgement:
     """Return the judgement from a reply that states a number from 0 to 100."""
-    payload, _ = json_object(reply.text)
-    found = _NUMBER.findall(str((payload or {}).get("probability", reply.text)))
-    if len(found) != 1:  # several numbers are ambiguous
+    fields, _ = json_object(reply.text)
+    number: float | None = REPAIRS["number"]((fields or {}).get("probability", reply.text))
+    if number is None:
         return unclear(reply, "no number in the reply")
-    number = float(found[0])
     if not 0 <= number <= 100:
         return unclear(reply, f"expected a number from 0 to 100, got {number:g}")
     probability = number / 100

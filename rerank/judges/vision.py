@@ -10,6 +10,7 @@ import asyncio
 import io
 import logging
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal
@@ -17,7 +18,7 @@ from typing import Final, Literal
 from PIL import Image
 
 from data.contracts import ChatModel, SeenImage
-from data.errors import CutOff, NotCached, Refused
+from data.errors import CutOff, MalformedAnswer, NotCached, Refused
 from data.images.views import jpeg_of
 from data.records import ChatMessage, ChatReply, ChatRequest, Judgement, Question, QuestionAnswer
 from rerank.judges import answers
@@ -35,7 +36,7 @@ from rerank.judges.answers import (
 from rerank.prompting import Prompts, fenced_context, object_schema
 from rerank.queries import PHOTO_LABEL, REFERENCE_LABEL
 from rerank.reranker import total_cost
-from rerank.scheduling import all_of
+from rerank.scheduling import all_of, current_run
 from rerank.settings import VisionSettings
 
 SAMPLING_TEMPERATURE: Final = 1.0  # samples at temperature 0 would all be the same
@@ -70,24 +71,34 @@ class VisionJudge:
         self._chat = chat
         self._settings = settings or VisionSettings()
         self._prompts = prompts or Prompts()
-        self._abilities: Abilities | None = None
-        self._probing = asyncio.Lock()
+        self._probing: asyncio.Task[Abilities] | None = None
+        self._probed_in: object = None
 
     def look(self, path: Path) -> SeenImage:
         """Return the photo as a JPEG, scaled and encoded once for all questions."""
         return SeenImage(jpeg=jpeg_of(path, max_side=self._settings.max_side))
 
     async def abilities(self) -> Abilities:
-        """Return the abilities of the endpoint, from a probe that runs once."""
-        async with self._probing:
-            if self._abilities is None:
-                try:
-                    self._abilities = await probe(self._chat)
-                except NotCached:  # as for a server that gives no log-probabilities
-                    self._abilities = Abilities(gives_logprobs=False, tells_colours=True)
-                if not self._abilities.tells_colours:
-                    _LOG.warning("%s cannot tell a red image from a blue one; it may not see images", self._chat.name)
-        return self._abilities
+        """Return the abilities of the endpoint, from a probe that runs once; one that fails, once in a run."""
+        probing, run = self._probing, current_run.get()
+        has_failed = probing is not None and probing.done() and (probing.cancelled() or probing.exception() is not None)
+        if probing is None or (has_failed and self._probed_in is not run):
+            probing, self._probed_in = asyncio.create_task(self._probed()), run
+            self._probing = probing
+        try:
+            return await asyncio.shield(probing)
+        except MalformedAnswer as error:
+            paid, error.cost_usd = copy(error), 0.0  # the cost counts once
+            raise paid from error
+
+    async def _probed(self) -> Abilities:
+        try:
+            found = await probe(self._chat)
+        except NotCached:  # as for a server that gives no log-probabilities
+            return Abilities(gives_logprobs=False, tells_colours=True)
+        if not found.tells_colours:
+            _LOG.warning("%s cannot tell a red image from a blue one; it may not see images", self._chat.name)
+        return found
 
     async def judge(
         self, image: SeenImage, question: Question, *, query: str, context: str, earlier: Sequence[QuestionAnswer]
