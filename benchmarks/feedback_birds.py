@@ -30,9 +30,9 @@ from data.starter.knowledge import read_species
 from papers.feedback.actor import ActorRun, LabelledQuery, act
 from papers.feedback.report import SINGLE, FeedbackFigures, chart, figures_of
 from recognize.starter.encoders import StarterPair, Weights, read_heads
-from rerank.feedback.queries import Captioner, PhraseCaptioner, phrases_of
+from rerank.captions import PhotoText
+from rerank.feedback.queries import PhraseCaptioner, phrases_of
 from rerank.feedback.search import FeedbackSearch
-from rerank.feedback.session import Caption
 from rerank.settings import FeedbackMethod, FeedbackSettings
 from training.collection import Collection, Description, read_collection
 from training.starter.protocol import N_FOLDS, fold_of
@@ -151,7 +151,7 @@ def _measured(
             if fold not in (-1, fold_of(species)):
                 continue
             others = phrases_of([text for name, text in facts.items() if name != species])
-            caption = _captioner(memory, PhraseCaptioner(pair, others))
+            caption = _Captioner(memory, PhraseCaptioner(pair, others))
             for name, method, settings in ROWS:
                 search = FeedbackSearch(
                     pair, memory, method=method, captioner=caption, text=RuleChat(), settings=settings
@@ -160,14 +160,15 @@ def _measured(
     return figures_of(runs, k=FeedbackSettings().k)
 
 
-def _captioner(memory: MemoryCollection, phrases: PhraseCaptioner) -> Captioner:
-    """Return a captioner that takes the vectors of the collection, so that no photo is encoded again."""
-    rows = {image_id: row for row, image_id in enumerate(memory.ids)}
+class _Captioner:
+    """Takes the vectors of the collection, so that no photo is encoded again."""
 
-    async def caption(image_id: str, _path: Path) -> Caption:
-        return Caption(image_id=image_id, text=phrases.describe(memory.vectors(np.array([rows[image_id]]))[0]))
+    def __init__(self, memory: MemoryCollection, phrases: PhraseCaptioner) -> None:
+        self._memory, self._phrases = memory, phrases
+        self._rows = {memory.path(image_id): row for row, image_id in enumerate(memory.ids)}
 
-    return caption
+    async def caption(self, path: Path) -> PhotoText:
+        return PhotoText(text=self._phrases.describe(self._memory.vectors(np.array([self._rows[path]]))[0]))
 
 
 def _most(photos: Mapping[str, Sequence[str]]) -> int:

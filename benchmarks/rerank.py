@@ -215,7 +215,6 @@ async def _product(folder: Path, port: int, n_in_flight: int, *, is_together: bo
             began, cpu = time.perf_counter(), time.process_time()
             ranked = await reranker.rank(job)
             sys.stdout.write(f"{time.perf_counter() - began} {time.process_time() - cpu}\n")
-            reranker.close()
             assert {row.status for row in ranked} == {"ok"}, ranked[0]
     sys.stdout.flush()
     os._exit(0)

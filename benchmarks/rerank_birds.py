@@ -93,7 +93,6 @@ def main() -> None:
             for mode, settings, by in [*modes, ("(d) without recognizer", DecomposeSettings(), without)]:
                 reranker = DecomposeReranker(by, settings=settings, context=context, parts=parts)
                 runs[mode] = asyncio.run(_run(reranker, of_kind))
-                reranker.close()
             lines += _table(runs, of_kind)
     sys.stdout.write("\n".join(lines) + "\n")
 

@@ -97,7 +97,6 @@ def _run(
             )
             began = time.perf_counter()
             ranked = await reranker.rank(job)
-            reranker.close()
             return ranked, connection.budget.meter, reranker.tally.counts["skipped"], time.perf_counter() - began
 
     with OpenAIServer(lambda call: _reply(call, noise=noise, reply_s=reply_s)) as server:

@@ -3,40 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 
 from data.errors import BadInput
 from data.files import read_lines
+from data.records import RankedImage
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrecRow:
-    """One line of a run."""
+def run_line(query_id: str, image_id: str, rank: int, score: float, *, tag: str = "fieldmark") -> str:
+    """Return a line of a run, without its end.
 
-    query_id: str
-    image_id: str
-    rank: int
-    score: float
-    tag: str = "fieldmark"
-
-    def line(self) -> str:
-        """Return the line, without its end.
-
-        Raises:
-            BadInput: if an id or the tag is empty or contains white space, which would shift the columns.
-        """
-        for word in (self.query_id, self.image_id, self.tag):
-            if word.split() != [word]:
-                raise BadInput(
-                    f"{word!r} cannot be written to a TREC run: expected a single word", hint="Use --format jsonl."
-                )
-        return f"{self.query_id} Q0 {self.image_id} {self.rank} {self.score!r} {self.tag}"
+    Raises:
+        BadInput: if an id or the tag is empty or contains white space, which would shift the columns.
+    """
+    for word in (query_id, image_id, tag):
+        if word.split() != [word]:
+            raise BadInput(
+                f"{word!r} cannot be written to a TREC run: expected a single word", hint="Use --format jsonl."
+            )
+    return f"{query_id} Q0 {image_id} {rank} {score!r} {tag}"
 
 
-def parse_run(lines: Iterable[str], *, name: str = "the run") -> Iterator[TrecRow]:
-    """Yield the rows of a run; empty lines are skipped.
+def parse_run(lines: Iterable[str], *, name: str = "the run") -> Iterator[RankedImage]:
+    """Yield the images of a run, whose order of ties is that of their ranks; empty lines are skipped.
 
     Raises:
         BadInput: if a line has other columns, an image is listed twice for a query, or a score is not finite.
@@ -51,9 +41,11 @@ def parse_run(lines: Iterable[str], *, name: str = "the run") -> Iterator[TrecRo
                 f"{name}, line {number}: expected 6 columns (query Q0 image rank score tag), got {len(columns)}: "
                 f"{line.strip()[:80]}"
             )
-        query_id, _, image_id, rank, score, tag = columns
+        query_id, _, image_id, rank, score, _ = columns
         try:
-            row = TrecRow(query_id=query_id, image_id=image_id, rank=int(rank), score=float(score), tag=tag)
+            row = RankedImage(
+                query_id=query_id, image_id=image_id, rank=int(rank), score=float(score), first_stage_rank=int(rank)
+            )
         except ValueError as error:
             raise BadInput(
                 f"{name}, line {number}: expected numbers as rank and score, got {rank} and {score}"

@@ -281,9 +281,6 @@ class CaptionReranker:
         self._open = asyncio.Semaphore(N_OPEN)
         self.tally = caption_tally(scorer)
 
-    def close(self) -> None:
-        """Do nothing: no threads or files stay open."""
-
     async def rank(self, job: Job) -> list[RankedImage]:
         """Return all images of the job, best first."""
         if job.reference_image is not None:

@@ -14,7 +14,7 @@ from data.errors import CONVERT_HINT, BadInput, NothingReadable, StoreError, Usa
 from data.files import read_lines, sha256_hex
 from data.images.find import find_images
 from data.records import Job, JobImage, RankedImage
-from data.trec import TrecRow
+from data.trec import run_line
 from rerank.reranker import first_stage_ranks
 
 
@@ -279,8 +279,7 @@ def trec_lines(ranked: Sequence[RankedImage], *, tag: str) -> Iterator[str]:
     above = float("inf")
     for image in sorted(ranked, key=lambda image: image.rank):
         above = round(min(image.score, above - STEP), 6)
-        row = TrecRow(query_id=image.query_id, image_id=image.image_id, rank=image.rank, score=above, tag=tag)
-        yield row.line()
+        yield run_line(image.query_id, image.image_id, image.rank, above, tag=tag)
 
 
 def check_ids(jobs: Iterable[Job]) -> None:
@@ -289,7 +288,7 @@ def check_ids(jobs: Iterable[Job]) -> None:
     for job in jobs:
         new = {job.query_id, *(image.image_id for image in job.candidates)} - checked
         for word in sorted(new):
-            TrecRow(query_id=word, image_id=word, rank=1, score=0.0).line()
+            run_line(word, word, 1, 0.0)
         checked |= new
 
 

@@ -153,9 +153,6 @@ class Reranker(Protocol):
     async def rank(self, job: Job) -> list[RankedImage]:
         """Return all images of the job, best first."""
 
-    def close(self) -> None:
-        """Release threads."""
-
 
 def begin(job: Job) -> tuple[list[RankedImage], Query]:
     """Return the rows and the query of a job, for which the calls of this task count from now on."""
@@ -191,10 +188,6 @@ class DepthReranker:
         if has_failed:
             below = [replace(image, status="error", error=ranked[0].error) for image in below]
         return ranked + below
-
-    def close(self) -> None:
-        """Release the threads of the method."""
-        self._reranker.close()
 
 
 def first_of(job: Job, depth: int | None) -> Job:
@@ -264,7 +257,7 @@ def run_jobs(
     """Return the ranked images of all jobs; `on_ranked` is called as each job completes, in order of completion.
 
     A job that the method cannot take, such as a composed query where it takes words alone, becomes error rows; any
-    other error ends the run. Closes the reranker.
+    other error ends the run.
     """
     rows: dict[str, list[RankedImage]] = {}
 
@@ -284,8 +277,5 @@ def run_jobs(
         waiting = iter(jobs)
         await all_of([work(waiting) for _ in range(N_OPEN)])
 
-    try:
-        run(main())
-    finally:
-        reranker.close()
+    run(main())
     return RunResult(rows=rows, tally=reranker.tally)

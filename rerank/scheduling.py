@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import heapq
-from collections.abc import AsyncIterator, Awaitable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from typing import Final, TypeVar
@@ -127,3 +128,11 @@ async def all_of(awaitables: Sequence[Awaitable[ResultT]]) -> list[ResultT]:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+_READERS: Final = ThreadPoolExecutor(2, thread_name_prefix="photos")  # a photo that is decoded is large
+
+
+async def read_in_thread(read: Callable[[], ResultT]) -> ResultT:
+    """Return what `read` makes of a photo, in one of the two threads that read photos."""
+    return await asyncio.get_running_loop().run_in_executor(_READERS, read)

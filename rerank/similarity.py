@@ -125,9 +125,6 @@ class SimilarityReranker:
         async with self._turn:
             return await asyncio.to_thread(self._ranked, job, sought)
 
-    def close(self) -> None:
-        """Do nothing: no threads or files stay open."""
-
     def _ranked(self, job: Job, sought: Sought) -> list[RankedImage]:
         try:
             rows = ranked_by_score(self._scored(job, sought))

@@ -17,7 +17,8 @@ from data.words import plural
 if TYPE_CHECKING:
     from data.contracts import ChatModel, ImageCollection, TextImageEncoder
     from kb.endpoints.budget import Budget
-    from rerank.feedback.queries import Captioner, FindNames
+    from rerank.captions import Captioner
+    from rerank.feedback.queries import FindNames
     from rerank.feedback.search import FeedbackSearch
     from rerank.prompting import Prompts
     from rerank.settings import FeedbackMethod, FeedbackSettings
@@ -82,7 +83,7 @@ def open_feedback(
     """
     from cli.common.named_species import name_finder
     from kb.endpoints.budget import Budget
-    from rerank.feedback.queries import ModelCaptioner, PhraseCaptioner, phrases_of, short_captions
+    from rerank.feedback.queries import PhraseCaptioner, phrases_of, short_captions
     from rerank.prompting import Prompts
     from rerank.scheduling import FairChat
     from rerank.settings import needs_text_model, text_form
@@ -106,7 +107,7 @@ def open_feedback(
                 made = short_captions(chat := connect("vision"), prompts=prompts)
                 models.append(chat.name)
             elif captioner not in (None, "phrases"):
-                made = ModelCaptioner(local_captioner(captioner))
+                made = local_captioner(captioner)
                 models.append(captioner)
             else:
                 texts = [each.summary.text for each in store.species(store.taxon_ids) if each.summary]

@@ -115,7 +115,6 @@ def named_search(
     judge = EncoderJudge(encoders, species=scorer, cache=stack.enter_context(photo_cache(settings)))
     look_up = wiring.context_look_up(store)
     reranker = DecomposeReranker(judge, context=look_up, parts=find_parts)
-    stack.callback(reranker.close)
     names = ", ".join(dict.fromkeys(part.name for part in parts))
     n = plural(n_judged, "photo")
     note = (

@@ -254,7 +254,7 @@ class Conversation:
             photo = output.printable(path_of_id(caption.image_id))
             output.note(f"Caption of {photo}: {output.printable(caption.text) or caption.error}")
         while True:
-            output.note(f"Query: {output.printable(query.text)}")
+            output.note(f"Query: {output.printable(query.query)}")
             answer = _asked(_QUERY)
             if answer is None or answer.lower() in _QUIT:
                 return session, True

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -28,10 +26,9 @@ from rerank.cotrr.messages import (
 from rerank.prompting import Prompts, is_readable
 from rerank.queries import Query, reading_reference
 from rerank.reranker import FAILURES, UNREADABLE_SCORE, Tally, begin, ranked_by_score, share_of, total_cost
-from rerank.scheduling import FairChat, all_of
+from rerank.scheduling import FairChat, all_of, read_in_thread
 from rerank.settings import CotrrSettings, RankFusion
 
-N_READERS: Final = 2  # threads that read photos
 RRF_K: Final = 60  # Cormack et al. 2009; not tuned here
 
 ResultT = TypeVar("ResultT")
@@ -134,7 +131,6 @@ class CotrrReranker:
         self._settings = settings or CotrrSettings()
         self._requests = CotrrRequests(self._settings, prompts or Prompts())
         self._root = Path(root)
-        self._readers = ThreadPoolExecutor(N_READERS, thread_name_prefix="photos")
         self.tally = Tally(words=_WORDS, warned=_WARNED)
 
     async def rank(self, job: Job) -> list[RankedImage]:
@@ -166,10 +162,6 @@ class CotrrReranker:
             )
             for photo in photos
         )
-
-    def close(self) -> None:
-        """Release the threads that read photos."""
-        self._readers.shutdown(wait=False, cancel_futures=True)
 
     # --- the stages -----------------------------------------------------------------------------------------------
 
@@ -227,8 +219,7 @@ class CotrrReranker:
             photo.error = str(error)
 
     async def _jpeg_of(self, path: str) -> bytes:
-        read = partial(jpeg_of, self._root / path, max_side=self._settings.max_side)
-        return await asyncio.get_running_loop().run_in_executor(self._readers, read)
+        return await read_in_thread(partial(jpeg_of, self._root / path, max_side=self._settings.max_side))
 
     # --- rankings -------------------------------------------------------------------------------------------------
 

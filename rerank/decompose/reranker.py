@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -19,7 +18,7 @@ from rerank.decompose.questions import QueryPlan, QuestionWriter, plan_query
 from rerank.judges.answers import NO_EVIDENCE, answer_of
 from rerank.queries import check_decompose, reading_reference
 from rerank.reranker import FAILURES, UNREADABLE_SCORE, Tally, begin, ranked_by_score, share_of, total_cost
-from rerank.scheduling import all_of, current_step
+from rerank.scheduling import all_of, current_step, read_in_thread
 from rerank.settings import MAX_UNSCORED, STOP_BELOW, DecomposeSettings
 
 
@@ -121,7 +120,6 @@ def questions_without_evidence(photos: Sequence[RankedImage]) -> dict[int, str]:
 
 
 _FIGURES: Final = re.compile(r" \d+/\d+$|; yes and no have .*")
-N_READERS: Final = 2  # threads that read photos
 N_PHOTOS: Final = 128  # photos of a query in memory at once; the others wait on disk
 
 
@@ -175,7 +173,6 @@ class DecomposeReranker:
         self._by_rule = writer is None and not self._settings.direct
         self._plan = partial(plan_query, context=context, writer=writer, parts=parts)
         self._root = Path(root)
-        self._readers = ThreadPoolExecutor(N_READERS, thread_name_prefix="photos")
         self.tally = Tally(words=_WORDS, warned=_WARNED)
 
     async def rank(self, job: Job) -> list[RankedImage]:
@@ -186,7 +183,7 @@ class DecomposeReranker:
         if job.reference_image is not None:
             look = partial(self._judge.look, self._root / job.reference_image)
             with reading_reference(job):
-                reference = (await asyncio.get_running_loop().run_in_executor(self._readers, look)).jpeg
+                reference = (await read_in_thread(look)).jpeg
         try:
             plan = await self._plan(query, self._settings)
             if plan.problem:
@@ -217,10 +214,6 @@ class DecomposeReranker:
             for score, photo in zip(scores, photos, strict=True)
         )
 
-    def close(self) -> None:
-        """Release the threads that read photos."""
-        self._readers.shutdown(wait=False, cancel_futures=True)
-
     @property
     def _stop_below(self) -> float:
         default = STOP_BELOW if self._judge.costs_money else 0.0
@@ -231,8 +224,7 @@ class DecomposeReranker:
         judged: list[Judgement] = []
         try:
             async with work.slots:
-                read = partial(self._judge.look, self._root / image.path)
-                look = await asyncio.get_running_loop().run_in_executor(self._readers, read)
+                look = await read_in_thread(partial(self._judge.look, self._root / image.path))
                 look = replace(look, reference=work.reference) if work.reference else look
                 answers = await self._ask(look, work, judged)
             photo = with_answers(row, answers, judged)

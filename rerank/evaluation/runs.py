@@ -105,16 +105,8 @@ def read_run(path: Path, *, name: str | None = None) -> Run:
             seen.add((image.query_id, image.image_id))
             images.setdefault(image.query_id, []).append(image)
     else:
-        for row in parse_run(lines, name=path.name):
-            images.setdefault(row.query_id, []).append(
-                RankedImage(
-                    query_id=row.query_id,
-                    image_id=row.image_id,
-                    rank=row.rank,
-                    score=row.score,
-                    first_stage_rank=row.rank,  # the only order of ties in such a file
-                )
-            )
+        for image in parse_run(lines, name=path.name):
+            images.setdefault(image.query_id, []).append(image)
     return Run(name=name or path.stem, images={query: tuple(found) for query, found in images.items()})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from bisect import bisect_right
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -15,15 +15,14 @@ import numpy as np
 
 from data.arrays import FloatArray, as_unit_rows, rank_descending
 from data.contracts import ChatModel, TextEncoder, TextImageEncoder
-from data.errors import BadImage, CutOff, MalformedAnswer, Refused
+from data.errors import MalformedAnswer, Refused
 from data.files import sha256_hex
 from data.images.decode import ENCODER_SIDE, read_image
 from data.lexicon.marks import find_marks
 from data.prompts import quoted
 from data.records import ChatMessage, ChatRequest
-from rerank.captions import Captioner as PhotoCaptioner
-from rerank.captions import VisionCaptioner
-from rerank.feedback.session import Caption, Session
+from rerank.captions import Captioner, PhotoText, VisionCaptioner
+from rerank.feedback.session import Session
 from rerank.prompting import Prompts, ask
 from rerank.queries import is_visible
 from rerank.settings import Denoising
@@ -31,34 +30,6 @@ from rerank.settings import Denoising
 MAX_CAPTION: Final = 99  # "fewer than 100", section 3.3
 _TOKEN: Final = re.compile(r"[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+|\S")
 """A word, a punctuation mark, or a character of a script without spaces; real tokens differ by model."""
-REASONS: Final = (BadImage, Refused, CutOff, MalformedAnswer)
-"""Errors of one image; all others stop the turn, which can be resumed."""
-
-Captioner = Callable[[str, Path], Awaitable[Caption]]
-"""Image id and file -> caption; an image without one has an error in it."""
-
-
-class ModelCaptioner:
-    """Captions images by a model; a `Captioner`.
-
-    Source:
-        Zhu et al. (ICMR 2024), section 3.3: InstructBLIP with the prompt "A short image caption:", fewer than 100
-        tokens. Differs: any model; a longer caption, such as of a model that reasons, is cut off after 99 words and
-        punctuation marks; a refusal is no caption.
-    """
-
-    def __init__(self, model: PhotoCaptioner) -> None:
-        self._model = model
-
-    async def __call__(self, image_id: str, path: Path) -> Caption:
-        """Return the caption."""
-        try:
-            made = await self._model.caption(path)
-        except REASONS as error:
-            return Caption(image_id=image_id, error=str(error), cost_usd=getattr(error, "cost_usd", 0.0))
-        text = shortened(made.text.strip("\"' "))
-        problem = None if text else "the model returned an empty caption"
-        return Caption(image_id=image_id, text=text, error=problem, cost_usd=made.cost_usd)
 
 
 def shortened(text: str) -> str:
@@ -67,10 +38,15 @@ def shortened(text: str) -> str:
     return text if len(ends) <= MAX_CAPTION else text[: ends[MAX_CAPTION - 1]]
 
 
-def short_captions(chat: ChatModel, *, prompts: Prompts | None = None) -> ModelCaptioner:
-    """Return the captioner of a vision model with the short prompt."""
-    model = VisionCaptioner(chat, prompts=prompts, prompt="feedback_caption", max_tokens=MAX_CAPTION)
-    return ModelCaptioner(model)
+def short_captions(chat: ChatModel, *, prompts: Prompts | None = None) -> Captioner:
+    """Return the captioner of a vision model with the short prompt.
+
+    Source:
+        Zhu et al. (ICMR 2024), section 3.3: InstructBLIP with the prompt "A short image caption:", fewer than 100
+        tokens. Differs: any model; a longer caption, such as of a model that reasons, is cut off after 99 words and
+        punctuation marks; a refusal is no caption.
+    """
+    return VisionCaptioner(chat, prompts=prompts, prompt="feedback_caption", max_tokens=MAX_CAPTION)
 
 
 class PhraseCaptioner:
@@ -81,16 +57,12 @@ class PhraseCaptioner:
         self._phrases = tuple(dict.fromkeys(phrases))
         self._vectors: FloatArray | None = None
 
-    async def __call__(self, image_id: str, path: Path) -> Caption:
+    async def caption(self, path: Path) -> PhotoText:
         """Return the caption, computed in a thread."""
-        return await asyncio.to_thread(self._caption, image_id, path)
+        return PhotoText(text=await asyncio.to_thread(self._of_file, path))
 
-    def _caption(self, image_id: str, path: Path) -> Caption:
-        try:
-            picture = read_image(path, min_side=ENCODER_SIDE)
-        except BadImage as error:
-            return Caption(image_id=image_id, error=str(error))
-        return Caption(image_id=image_id, text=self.describe(self._encoder.encode_images([picture])[0]))
+    def _of_file(self, path: Path) -> str:
+        return self.describe(self._encoder.encode_images([read_image(path, min_side=ENCODER_SIDE)])[0])
 
     def describe(self, image: FloatArray) -> str:
         """Return the caption of an image vector; phrases that the encoder does not know are never in it."""
@@ -291,12 +263,3 @@ def query_in(reply: str, form: Denoising) -> str:
     if not query or (form == "cot" and len(found) == 1):
         raise MalformedAnswer(f"the reply has no {_LABELS[form].partition('|')[0]}")
     return query
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NextQuery:
-    """The query of the next turn, with fallbacks in words and its cost without captions."""
-
-    text: str
-    notes: tuple[str, ...] = ()
-    cost_usd: float | None = 0.0

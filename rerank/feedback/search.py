@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 
 from data.arrays import FloatArray, IntArray, as_unit_rows, rank_descending
 from data.contracts import ChatModel, ImageCollection, TextImageEncoder
-from data.errors import BadInput, NoEvidence, NothingReadable, UsageError
+from data.errors import BadInput, MalformedAnswer, NoEvidence, NothingReadable, Refused, UsageError
 from data.words import plural
+from rerank.captions import Captioner
 from rerank.feedback.queries import (
-    Captioner,
     FindNames,
     NamedSpecies,
-    NextQuery,
     blind_note,
     denoise,
     encode_query,
@@ -26,6 +25,7 @@ from rerank.feedback.queries import (
     original_and_captions,
     rocchio,
     sampled,
+    shortened,
 )
 from rerank.feedback.session import Caption, Session, ShownImage, Turn, state_of
 from rerank.prompting import Prompts
@@ -133,7 +133,7 @@ class FeedbackSearch:
         session, following = self.start(query, folder=folder)
         return self.search(session, following)
 
-    def start(self, query: str, *, folder: str = "") -> tuple[Session, NextQuery]:
+    def start(self, query: str, *, folder: str = "") -> tuple[Session, Turn]:
         """Return a new session before turn 0, and the query of that turn."""
         if not query.strip():
             raise UsageError("The query is empty.")
@@ -141,7 +141,7 @@ class FeedbackSearch:
         session = Session(
             query=query, method=self._method, settings=self.settings, collection=self._state, folder=folder
         )
-        return session, NextQuery(text=query)
+        return session, Turn(query=query)
 
     def mark(self, session: Session, relevant: Iterable[str]) -> Session:
         """Return the session with the relevant images of its last turn; marks of that turn are replaced.
@@ -155,23 +155,23 @@ class FeedbackSearch:
         marked = replace(turn, relevant=tuple(i for i in turn.ids if i in wanted), captions=())
         return replace(session, turns=(*session.turns[:-1], marked))
 
-    async def grow(self, session: Session) -> tuple[Session, NextQuery]:
+    async def grow(self, session: Session) -> tuple[Session, Turn]:
         """Return the session with captions of the marked images, and the query of the next turn."""
         if not session.is_marked:
             raise UsageError("The last turn is not marked.")
         last = session.turns[-1]
         form = text_form(self._method, self.settings)
         if form is None or not last.relevant:
-            return session, NextQuery(text=last.query)
+            return session, Turn(query=last.query)
         if not last.captions:
             last = await self._captioned(session)
             session = replace(session, turns=(*session.turns[:-1], last))
         notes = tuple(f"no caption of {each.image_id}: {each.error}" for each in last.captions if each.error)
         is_first = sum(bool(turn.relevant) for turn in session.turns) == 1
         if all(caption.error for caption in last.captions) or (self._method == "rocchio-then-text" and is_first):
-            return session, NextQuery(text=last.query, notes=notes)
+            return session, Turn(query=last.query, notes=notes)
         original, captions = original_and_captions(session)
-        grown = NextQuery(text=joined([original, *captions]), notes=notes)
+        grown = Turn(query=joined([original, *captions]), notes=notes)
         if form == "captions" or len(session.turns) == 1:
             return session, grown
         assert self._text is not None  # checked in __init__
@@ -182,7 +182,7 @@ class FeedbackSearch:
             problem = "the encoder knows no word of the denoised query"
         if not problem:
             self.tally.counts["denoised"] += 1
-            return session, replace(grown, text=text, cost_usd=cost)
+            return session, replace(grown, query=text, cost_usd=cost)
         self.tally.warn("failed_rewrites", problem)
         self.tally.has_fallbacks = True
         notes = (*notes, f"not denoised, grown by captions alone: {problem}")
@@ -198,14 +198,17 @@ class FeedbackSearch:
         return replace(session.turns[-1], captions=tuple(captions))
 
     async def _caption(self, image_id: str) -> Caption:
+        """Return the caption of an image, or why there is none; other errors stop the turn, which can be resumed."""
         assert self._captioner is not None  # checked in __init__
         try:
-            path = self._collection.path(image_id)
-        except BadInput as error:  # the photo left the collection between two turns
-            return Caption(image_id=image_id, error=str(error))
-        return await self._captioner(image_id, path)
+            made = await self._captioner.caption(self._collection.path(image_id))
+        except (BadInput, Refused, MalformedAnswer) as error:  # such as of a photo that left the collection
+            return Caption(image_id=image_id, error=str(error), cost_usd=getattr(error, "cost_usd", 0.0))
+        text = shortened(made.text.strip("\"' "))
+        problem = "the model returned an empty caption" if made.text and not text else None
+        return Caption(image_id=image_id, text=text, error=problem, cost_usd=made.cost_usd)
 
-    def search(self, session: Session, query: NextQuery, *, edited: str | None = None) -> Session:
+    def search(self, session: Session, query: Turn, *, edited: str | None = None) -> Session:
         """Return the session with the next turn: the best unseen images, ties in the order of the collection.
 
         With `edited` the user's text is searched instead. At most `settings.k` images; none when all have been shown.
@@ -213,9 +216,9 @@ class FeedbackSearch:
         prepared = self.prepare(session, query, edited=edited)
         return self.show(prepared, self.scores([prepared])[0])
 
-    def prepare(self, session: Session, query: NextQuery, *, edited: str | None = None) -> Prepared:
+    def prepare(self, session: Session, query: Turn, *, edited: str | None = None) -> Prepared:
         """Return the next search of a session, so that `scores` can run those of many sessions at once."""
-        text = query.text if edited is None else " ".join(edited.split())
+        text = query.query if edited is None else " ".join(edited.split())
         named = self._names(text) if self._names else None
         vector, n_cut = self._vector_of(session, text, named)
         notes = query.notes
@@ -226,15 +229,9 @@ class FeedbackSearch:
         if n_cut:
             self.tally.counts["truncated"] += 1
             notes = (*notes, f"{plural(n_cut, 'word')} beyond {self._limit} tokens left out of the query")
-        is_edited = edited is not None and text != query.text
-        turn = Turn(
-            query=text,
-            shown=(),
-            species=named.names if named else "",
-            is_edited=is_edited,
-            notes=notes,
-            cost_usd=query.cost_usd,
-        )
+        is_edited = edited is not None and text != query.query
+        species = named.names if named else ""
+        turn = replace(query, query=text, species=species, is_edited=is_edited, notes=notes)
         return Prepared(session=session, vector=vector, turn=turn)
 
     def _vector_of(self, session: Session, text: str, named: NamedSpecies | None) -> tuple[FloatArray, int]:

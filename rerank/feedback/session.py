@@ -48,8 +48,8 @@ class Turn:
 
     query: str
     """Text of the search; of a Rocchio search, the text that its vector began as."""
-    shown: tuple[ShownImage, ...]
-    """Best first."""
+    shown: tuple[ShownImage, ...] = ()
+    """Best first; empty before the search."""
     species: str = ""
     """Species that the query names, searched by their reference photos and descriptions."""
     relevant: tuple[str, ...] | None = None

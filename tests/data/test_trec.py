@@ -4,15 +4,16 @@ import pytest
 
 from data.errors import BadInput
 from data.labelled_photos import LabelledPhoto, read_photo_table
-from data.trec import TrecRow, parse_run, read_qrels
+from data.trec import parse_run, read_qrels, run_line
 
 
 def test_a_run_round_trips_exactly_and_an_id_with_spaces_is_refused() -> None:
-    rows = [TrecRow(query_id="q1", image_id=f"i{n}", rank=n, score=1 / n / 3, tag="both") for n in (1, 2, 3)]
-    assert list(parse_run(row.line() for row in rows)) == rows
+    rows = [("q1", f"i{n}", n, 1 / n / 3) for n in (1, 2, 3)]
+    found = parse_run(run_line(*row, tag="both") for row in rows)
+    assert [(row.query_id, row.image_id, row.rank, row.score) for row in found] == rows
     for word in ("two words", "", "tab\there", " edge"):
         with pytest.raises(BadInput, match="cannot be written to a TREC run"):
-            TrecRow(query_id="q", image_id=word, rank=1, score=1.0).line()
+            run_line("q", word, 1, 1.0)
 
 
 def test_damaged_lines_are_named(tmp_path: Path) -> None:

@@ -2,15 +2,15 @@ import asyncio
 import json
 import re
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 
-from data.errors import BadInput, FieldmarkError, MalformedAnswer, Refused
+from data.errors import BadInput, FieldmarkError, MalformedAnswer, Refused, SourceUnavailable
 from data.records import Job, JobImage, RankedImage
+from rerank import RerankResources, rerank
 from rerank.cotrr.messages import parse_ranking_as_authors
 from rerank.cotrr.reranker import CotrrReranker
 from rerank.reranker import Tally
@@ -33,9 +33,8 @@ def run(
 ) -> tuple[list[RankedImage], Tally]:  # fmt: skip
     candidates = tuple(JobImage(image_id=n, path=f"{n}.png", score=-i) for i, n in enumerate(names))
     reranker = CotrrReranker(vision, text=text_model, settings=settings, prompts=prompts, root=root)
-    with closing(reranker):
-        job = Job(**{"query_id": "q1", "text": "frogs in amplexus", "candidates": candidates, **query})
-        return asyncio.run(reranker.rank(job)), reranker.tally
+    job = Job(**{"query_id": "q1", "text": "frogs in amplexus", "candidates": candidates, **query})
+    return asyncio.run(reranker.rank(job)), reranker.tally
 
 
 def kinds(model: Model) -> dict[str, int]:
@@ -121,3 +120,12 @@ def test_a_failed_order_is_counted_and_the_others_decide(root: Path) -> None:
     rows, tally = run(root, Model(fault), CotrrSettings(orders=3), names=("gray", "navy"))
     assert [row.image_id for row in rows] == ["navy", "gray"]
     assert (tally.counts["failed_rankings"], tally.counts["refused"], tally.is_complete) == (1, 1, False)
+
+
+def test_the_error_of_a_query_is_the_one_that_stopped_it(root: Path) -> None:
+    """The query is used whole where it cannot be deconstructed."""
+    fault = lambda asked: "{}" if asked.kind == "deconstruct" else SourceUnavailable("503")  # noqa: E731
+    candidates = (JobImage(image_id="navy", path="navy.png", score=0.0),)
+    with pytest.raises(SourceUnavailable, match="503"):
+        rerank(Job(query_id="q", text="a frog", candidates=candidates), "cotrr",
+               RerankResources(vision=Model(fault), root=root))  # fmt: skip

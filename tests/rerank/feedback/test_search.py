@@ -10,9 +10,10 @@ import pytest
 from benchmarks.memory_collection import MemoryCollection
 from data.arrays import as_unit_rows
 from data.errors import BadInput, NoEvidence, NothingReadable, Refused, UsageError
-from rerank.feedback.queries import NamedSpecies, NextQuery, PhraseCaptioner, cut, query_in, sampled, shortened
+from rerank.captions import PhotoText
+from rerank.feedback.queries import NamedSpecies, PhraseCaptioner, cut, query_in, sampled, shortened
 from rerank.feedback.search import FeedbackSearch
-from rerank.feedback.session import Caption, Session, changes_since, labelled_job, read_session, write_session
+from rerank.feedback.session import Caption, Session, Turn, changes_since, labelled_job, read_session, write_session
 from rerank.settings import FEEDBACK_PRESETS, FeedbackMethod, FeedbackSettings
 from tests.rerank.scripted import ScriptedChat
 from tests.toy.encoders import toy_encoders
@@ -33,11 +34,14 @@ RELEVANT = frozenset(
 )
 
 
-def caption(image_id: str, _path: Path) -> Any:
-    async def made() -> Caption:
-        return Caption(image_id=image_id, text=TEXTS[int(image_id[:3])], cost_usd=0.01)
+class ByName:
+    """A captioner that reads the name of the file."""
 
-    return made()
+    async def caption(self, path: Path) -> PhotoText:
+        return PhotoText(text=TEXTS[int(path.stem)], cost_usd=0.01)
+
+
+CAPTIONER = ByName()
 
 
 def denoised(request: Any) -> str:
@@ -47,7 +51,7 @@ def denoised(request: Any) -> str:
 
 
 def search(
-    method: FeedbackMethod, by: Any = denoised, captioner: Any = caption, photos: Any = PHOTOS, **settings: Any
+    method: FeedbackMethod, by: Any = denoised, captioner: Any = CAPTIONER, photos: Any = PHOTOS, **settings: Any
 ) -> FeedbackSearch:
     chat = by if isinstance(by, ScriptedChat) else ScriptedChat(by)
     given = FeedbackSettings(**settings)
@@ -75,7 +79,7 @@ def test_turn_0_equals_a_single_search_and_no_image_returns() -> None:
         assert len(set(session.seen)) == len(session.seen) == 120
         made = search(method)
         session, following = asyncio.run(made.grow(made.mark(made.begin(QUERY), ())))
-        assert following == NextQuery(text=QUERY), "without relevant images the query stays"
+        assert following == Turn(query=QUERY), "without relevant images the query stays"
         assert made.search(session, following).turns[1].ids == best(RED, 40)[20:]
     assert run("none").seen == best(RED, 120)
 
@@ -131,21 +135,18 @@ def test_the_mixed_methods_move_first_and_then_search_by_text_or_do_both() -> No
 
 
 def test_refusals_are_counted_and_the_turn_goes_on() -> None:
-    async def refuse(image_id: str, _path: Path) -> Caption:
-        return Caption(image_id=image_id, error="declined")
-
-    made = search("cot", captioner=refuse)
-    session = run("cot", 1, made=made)
-    assert session.turns[1].query == QUERY and "declined" in session.turns[1].notes[0]
-    assert (
-        made.tally.counts["refused_captions"] == 2
-        and not made.tally.is_complete
-        and "could not be captioned" in made.tally.warnings()[0]
-    )
-
     def no(_request: Any) -> str:
         raise Refused("not allowed")
 
+    class Refusing:
+        async def caption(self, _path: Path) -> PhotoText:
+            raise Refused("declined")
+
+    made = search("cot", captioner=Refusing())
+    session = run("cot", 1, made=made)
+    assert session.turns[1].query == QUERY and "declined" in session.turns[1].notes[0]
+    assert made.tally.counts["refused_captions"] == 2 and not made.tally.is_complete
+    assert "could not be captioned" in made.tally.warnings()[0]
     for by, reason in ((no, "not allowed"), (lambda _: "Keywords: red", "no description")):
         made = search("cot", by)
         session = run("cot", 2, made=made)
@@ -226,7 +227,7 @@ def test_bad_input() -> None:
     with pytest.raises(UsageError, match="needs a captioner"):
         FeedbackSearch(ENCODER, PHOTOS, method="captions")
     with pytest.raises(UsageError, match="needs a text model"):
-        FeedbackSearch(ENCODER, PHOTOS, method="cot", captioner=caption)
+        FeedbackSearch(ENCODER, PHOTOS, method="cot", captioner=CAPTIONER)
     made = search("none")
     with pytest.raises(UsageError, match="empty"):
         made.begin("  ")

@@ -1,14 +1,15 @@
 import asyncio
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from PIL import Image
 
-from data.errors import NotCached
-from data.records import ChatReply, Question, TokenLogprobs
-from rerank import VisionJudge, VisionSettings
+from data.errors import BadRequest, NotCached
+from data.records import ChatReply, Job, JobImage, Question, TokenLogprobs
+from rerank import RerankResources, VisionJudge, VisionSettings, rerank
 from rerank.judges.vision import plain_image, probe
 from tests.rerank.scripted import ScriptedChat, token
 
@@ -90,3 +91,18 @@ def test_two_pictures_reveal_the_abilities_of_a_server() -> None:
         raise NotCached("no reply")
 
     assert asyncio.run(VisionJudge(ScriptedChat(offline)).abilities()).gives_logprobs is False
+
+
+def test_a_probe_that_fails_is_sent_once_in_a_run_and_again_in_the_next(photo: Any) -> None:
+    def down(_request: Any) -> ChatReply:
+        raise BadRequest("no images here")
+
+    judge, chat = judge_of(YES)
+    answers, chat.script = chat.script, down
+    images = tuple(JobImage(image_id=f"{i}", path=str(photo), score=0.0) for i in range(4))
+    ranked = partial(rerank, Job(query_id="q", text="a bird", candidates=images), "decompose")
+    with pytest.raises(BadRequest, match="no images here"):
+        ranked(RerankResources(judge=judge))
+    assert len(chat.requests) == 2
+    chat.script = answers
+    assert {row.status for row in ranked(RerankResources(judge=judge))} == {"ok"}

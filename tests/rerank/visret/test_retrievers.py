@@ -12,7 +12,7 @@ from data.errors import BadImage, BadRequest, MalformedAnswer, NoEvidence, Refus
 from data.records import ChatReply, Job, RankedImage
 from kb.endpoints.images import Drawings
 from recognize import load_encoders
-from rerank import METHODS, RerankResources, job_of_folder, make_reranker, open_collection
+from rerank import METHODS, RerankResources, find, job_of_folder, make_reranker, open_collection
 from rerank.captions import LocalCaptioner, PhotoText, SentenceScorer, VisionCaptioner, bounded
 from rerank.methods import RETRIEVERS, make_retriever
 from rerank.settings import CaptionSettings, RerankSettings, VisretSettings
@@ -89,7 +89,9 @@ def test_a_retriever_ranks_as_the_re_ranker_of_the_whole_folder(method: str, fol
     assert bare(found(method, collection, resources(folder), k=2)[0]) == bare(rows)[:2]
 
 
-def test_a_query_that_is_not_drawn_is_searched_by_its_text_or_refused(folder: Path, collection: Any) -> None:
+def test_a_query_that_is_not_drawn_is_searched_by_its_text_or_refused(
+    folder: Path, collection: Any, caplog: pytest.LogCaptureFixture
+) -> None:
     async def refuse(_prompt: str, _n: int) -> Drawings:
         raise Refused("declined")
 
@@ -97,6 +99,8 @@ def test_a_query_that_is_not_drawn_is_searched_by_its_text_or_refused(folder: Pa
     assert bare(rows) == bare(found("similarity", collection, resources(folder))[0])
     assert all("ranked by text similarity" in (row.evaluation or "") for row in rows)
     assert retriever.tally.examples == {"by_text": ["q"]} and not retriever.tally.is_complete
+    find("a red bird", collection, resources(folder, refuse), method="visret")
+    assert "could not be drawn and ranked by text similarity" in caplog.text
     with pytest.raises(NoEvidence, match=r"The query was not drawn\. .* can see nothing"):
         found("visret", collection, resources(folder, refuse), text="наполовину")
 
