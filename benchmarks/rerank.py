@@ -180,9 +180,9 @@ async def _product(folder: Path, port: int, n_in_flight: int, *, is_together: bo
     from dataclasses import replace
 
     from data.records import Question
+    from kb.endpoints.cache import ReplyCache
     from kb.endpoints.chat import Connection
     from kb.endpoints.endpoint import Endpoint
-    from kb.endpoints.reply_cache import ReplyCache
     from rerank import DecomposeReranker, FairChat, VisionJudge, job_of_folder
     from rerank.decompose.questions import QuestionWriter
     from rerank.queries import Task

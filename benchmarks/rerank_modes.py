@@ -21,9 +21,8 @@ from typing import Final
 
 from data.files import sha256_hex
 from data.records import Context, Job, JobImage, RankedImage
-from kb.endpoints.budget import Meter
 from kb.endpoints.chat import Connection
-from kb.endpoints.endpoint import Endpoint
+from kb.endpoints.endpoint import Endpoint, Meter
 from rerank import DecomposeReranker, DecomposeSettings, FairChat, VisionJudge, VisionSettings
 from rerank.decompose.questions import QuestionWriter
 from rerank.settings import PRESETS

@@ -194,6 +194,12 @@ class BadRequest(SourceError):
         self.may_adapt, self.may_be_of_length = may_adapt, may_be_of_length or may_adapt
 
 
+class NotServed(SourceError):
+    """A model server has nothing at the address, or no provider that takes all optional parts of the request."""
+
+    may_adapt = True
+
+
 class TooFewTokens(BadRequest):
     """A model server asks for more tokens than the request allows for the reply."""
 

@@ -16,7 +16,7 @@ from data.words import plural
 
 if TYPE_CHECKING:
     from data.contracts import ChatModel, ImageCollection, TextImageEncoder
-    from kb.endpoints.budget import Budget
+    from kb.endpoints.endpoint import Budget
     from rerank.captions import Captioner
     from rerank.feedback.queries import FindNames
     from rerank.feedback.search import FeedbackSearch
@@ -82,7 +82,7 @@ def open_feedback(
     `[llm.vision]` if it is set, else phrases. Errors as in `connect_model`; MissingDependency without transformers.
     """
     from cli.common.named_species import name_finder
-    from kb.endpoints.budget import Budget
+    from kb.endpoints.endpoint import Budget
     from rerank.feedback.queries import PhraseCaptioner, phrases_of, short_captions
     from rerank.prompting import Prompts
     from rerank.scheduling import FairChat

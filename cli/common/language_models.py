@@ -18,9 +18,8 @@ from data.words import plural
 
 if TYPE_CHECKING:
     from kb.distill.distillers import AnyDistiller
-    from kb.endpoints.budget import Budget, Meter
     from kb.endpoints.chat import Connection
-    from kb.endpoints.endpoint import Endpoint
+    from kb.endpoints.endpoint import Budget, Endpoint, Meter
     from kb.endpoints.images import ImageConnection
     from kb.pipeline.estimate import DistilEstimate  # numpy is behind it
 
@@ -51,7 +50,7 @@ def open_distiller(
     """
     from kb.distill.distiller_names import DEFAULT
     from kb.distill.distillers import MODES, make_distiller
-    from kb.endpoints.budget import Budget
+    from kb.endpoints.endpoint import Budget
     from kb.store.stage_outputs import last_distiller
 
     name = settings.distiller or last_distiller(path) or DEFAULT
@@ -78,8 +77,8 @@ def connect_model(settings: Settings, kind: str, *, budget: Budget, offline: boo
         MissingRequirement: if there is no such table, or its key is missing.
         UsageError: if the cost is limited and the price is unknown.
     """
+    from kb.endpoints.cache import ReplyCache
     from kb.endpoints.chat import Connection
-    from kb.endpoints.reply_cache import ReplyCache
 
     hint = f'Add [llm.{kind}] with model = "...", base_url = "https://.../v1" and api_key_env = "...".'
     endpoint, key = _endpoint(settings, kind, budget, offline=offline, missing="No model set", hint=hint)
@@ -91,7 +90,8 @@ def connect_model(settings: Settings, kind: str, *, budget: Budget, offline: boo
 @contextmanager
 def connect_images(settings: Settings, *, budget: Budget, offline: bool) -> Iterator[ImageConnection]:
     """Connect to the model of `[llm.image]`, with the drawings in FIELDMARK_HOME; errors as in `connect_model`."""
-    from kb.endpoints.images import DrawingCache, ImageConnection
+    from kb.endpoints.cache import DrawingCache
+    from kb.endpoints.images import ImageConnection
 
     hint = 'Add [llm.image] with model = "gpt-image-1", price_per_request and api_key_env = "...".'
     endpoint, key = _endpoint(settings, "image", budget, offline=offline, missing="No image generator set", hint=hint)

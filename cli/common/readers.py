@@ -67,7 +67,7 @@ def open_reader(
     """
     from data.images.views import jpeg_of
     from data.prompts import Prompts
-    from kb.endpoints.budget import Budget
+    from kb.endpoints.endpoint import Budget
     from recognize.reader.reader import PLACEHOLDERS, Reader, read_over
 
     described = _candidate_context(store, preset, context)

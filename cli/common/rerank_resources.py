@@ -17,8 +17,8 @@ from data.words import plural
 if TYPE_CHECKING:
     from data.cache_file import CacheFile
     from data.contracts import ChatModel, TextImageEncoder
-    from kb.endpoints.budget import Budget
     from kb.endpoints.chat import Connection
+    from kb.endpoints.endpoint import Budget
     from kb.endpoints.images import ImageConnection
     from kb.lookup.context_settings import ContextSettings
     from kb.store.knowledge_base import KnowledgeBase
@@ -108,8 +108,8 @@ def open_generator(
     if visret.origin == "anchors" and anchors is not None:
         return AnchorGenerator(anchors), None
     if visret.origin == "diffusers":
-        from kb.endpoints.diffusion import PipelineImages
-        from kb.endpoints.images import DrawingCache
+        from kb.endpoints.cache import DrawingCache
+        from kb.endpoints.images import PipelineImages
 
         cache = DrawingCache(settings.home / DRAWINGS, fresh=is_fresh())
         local = PipelineImages(visret.model, cache=cache, seed=visret.seed, arguments=visret.pipeline)
@@ -173,7 +173,7 @@ def open_resources(
     `context` are the sources of context, of which the plan may exclude wiki and web; `encoder` compares queries with
     photos, in place of the profile's.
     """
-    from kb.endpoints.budget import Budget
+    from kb.endpoints.endpoint import Budget
     from rerank.methods import RerankResources
     from rerank.prompting import Prompts
     from rerank.scheduling import FairChat

@@ -28,7 +28,7 @@ from kb.endpoints.endpoint import Endpoint
 from recognize.settings import Profile
 
 if TYPE_CHECKING:
-    from kb.endpoints.budget import Budget
+    from kb.endpoints.endpoint import Budget
 
 FILE_NAME = "fieldmark.toml"
 PREFIX = "FIELDMARK_"

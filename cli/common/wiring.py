@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from data.contracts import Checklist, Encoders, SpeciesScorer, TextImageEncoder
     from data.engines.contract import Engine
     from kb.checklist.reconcile import Reconciled
-    from kb.endpoints.budget import Budget
     from kb.endpoints.chat import Connection
+    from kb.endpoints.endpoint import Budget
     from kb.lookup.context_settings import ContextSettings, ContextSources, Explainer
     from kb.sources.web_pages import WebSource
     from kb.store.knowledge_base import KnowledgeBase

@@ -18,7 +18,7 @@ from data.words import plural
 
 if TYPE_CHECKING:
     from data.records import Context
-    from kb.endpoints.budget import Meter
+    from kb.endpoints.endpoint import Meter
     from kb.lookup.context_settings import ContextSources
     from kb.lookup.query_file import FileQuery
 
@@ -78,7 +78,7 @@ def context(
     Example: kb context "Two frogs in amplexus"
     """
     from data.codec import to_json
-    from kb.endpoints.budget import Budget
+    from kb.endpoints.endpoint import Budget
     from kb.lookup.context import contexts
     from kb.lookup.query_file import FileQuery, read_queries
     from kb.lookup.search import suggestions

@@ -81,7 +81,7 @@ def _installation(settings: Settings) -> dict[str, str]:
 
 def _cleared(settings: Settings) -> str:
     """Delete the cached replies, and return what that freed."""
-    from kb.endpoints.reply_cache import ReplyCache
+    from kb.endpoints.cache import ReplyCache
 
     path = settings.home / REPLIES
     if not path.is_file():
@@ -92,8 +92,8 @@ def _cleared(settings: Settings) -> str:
 
 
 def _probes(settings: Settings) -> list[Probe]:
+    from kb.endpoints.cache import ReplyCache
     from kb.endpoints.probe import WITHOUT, Probe, probe
-    from kb.endpoints.reply_cache import ReplyCache
 
     found: list[Probe] = []
     for kind in ENDPOINTS:
@@ -104,7 +104,7 @@ def _probes(settings: Settings) -> list[Probe]:
             key = key_of(endpoint, os.environ, kind=kind)
             if (settings.home / REPLIES).is_file():
                 with ReplyCache(settings.home / REPLIES) as cache:
-                    cache.forget(endpoint.key)
+                    cache.forget(endpoint)
             found += probe(kind, endpoint, key)
         except MissingRequirement as error:
             found.append(

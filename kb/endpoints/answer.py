@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, Final, Literal
 
@@ -34,9 +34,7 @@ def end_of(finish: object) -> End:
     word = str(finish or "").strip().lower()
     if word in _COMPLETE:
         return "complete"
-    if _REFUSED.search(word):
-        return "refused"
-    return "cut off" if _CUT_OFF.search(word) else "failed"
+    return "refused" if _REFUSED.search(word) else "cut off" if _CUT_OFF.search(word) else "failed"
 
 
 def reply_of(answer: object, request: ChatRequest, endpoint: Endpoint) -> ChatReply:
@@ -48,18 +46,20 @@ def reply_of(answer: object, request: ChatRequest, endpoint: Endpoint) -> ChatRe
         Refused: if the model or the provider's filter declined.
         MalformedAnswer: if it is not a chat completion, or one that ended with an error.
     """
-    where = endpoint.address
-    whole = answer if isinstance(answer, Mapping) else {}
+    where, whole = endpoint.address, _mapping(answer)
     choices = whole.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
         raise MalformedAnswer(f"{where}: expected a chat completion, got {shortened(answer)}")
     choice = choices[0]
-    message, finish = choice.get("message"), choice.get("finish_reason")
-    error = choice.get("error") or whole.get("error")
+    message, finish, error = (
+        choice.get("message"),
+        choice.get("finish_reason"),
+        choice.get("error") or whole.get("error"),
+    )
     end = "failed" if error else end_of(finish)
     tokens_in, tokens_out, tokens_said, tokens_thought = _usage(whole)
     used: dict[str, Any] = {"input_tokens": tokens_in or 0, "output_tokens": tokens_out or 0}
-    refusal = message.get("refusal") if isinstance(message, Mapping) else None
+    refusal = _mapping(message).get("refusal")
     if refusal or end == "refused":
         why = f" declined: {shortened(refusal)}" if refusal else f": the provider's filter blocked the reply ({finish})"
         raise Refused(f"{where}{why}", cost_usd=endpoint.cost_usd(tokens_in or 0, tokens_out or 0), **used)
@@ -70,13 +70,17 @@ def reply_of(answer: object, request: ChatRequest, endpoint: Endpoint) -> ChatRe
         message, end = {}, "cut off"
     content, thinking = _text_and_thinking(message.get("content"), where)
     thoughts, said = separated(content)
-    thoughts = "\n".join(part for part in (_field_of_reasoning(message), thinking, thoughts) if part)
+    fields = (message.get(name) for name in ("reasoning_content", "reasoning"))
+    in_field = next((found.strip() for found in fields if isinstance(found, str) and found.strip()), "")
+    thoughts = "\n".join(part for part in (in_field, thinking, thoughts) if part)
     text, logprobs = said or "", _logprobs(choice.get("logprobs"))
     if thoughts and not text and end == "complete" and not endpoint.thinks:
         text, thoughts = thoughts, ""  # the server takes the whole reply for reasoning
     if thoughts and logprobs:
         logprobs = tokens_of_answer(logprobs, text) if text else None
-    is_cut = end == "cut off" or _is_cut_in_hidden_thoughts(text, request, tokens_said, tokens_thought)
+    # With hidden thoughts, the tokens may be used up whatever the `finish_reason` is.
+    is_used_up = request.max_tokens is not None and tokens_said >= request.max_tokens
+    is_cut = end == "cut off" or (tokens_thought > 0 and (not text or is_used_up))
     if not text and not logprobs and not is_cut:
         what = "reasoning without an answer" if thoughts else "an empty reply"
         raise MalformedAnswer(f"{where}: {what}", hint=THINKING_HINT if thoughts else None)
@@ -98,10 +102,12 @@ def reply_of(answer: object, request: ChatRequest, endpoint: Endpoint) -> ChatRe
 
 def is_complete(reply: ChatReply, request: ChatRequest) -> bool:
     """Return whether a reply ended by itself, or begins with all that the request needs."""
-    if reply.finish == "stop":
-        return True
     first = re.match(r"\W*(\w+)\b", reply.text)
-    return first is not None and first[1].lower() in request.first_words
+    return reply.finish == "stop" or (first is not None and first[1].lower() in request.first_words)
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _usage(answer: Mapping[str, Any]) -> tuple[int | None, int | None, int, int]:
@@ -109,21 +115,13 @@ def _usage(answer: Mapping[str, Any]) -> tuple[int | None, int | None, int, int]
 
     Some servers leave the reasoning out of `completion_tokens`, and only their total shows it; zeros are unknown.
     """
-    usage = answer.get("usage")
-    if not isinstance(usage, Mapping):
-        return None, None, 0, 0
-    details = usage.get("completion_tokens_details")
-    details = details if isinstance(details, Mapping) else {}
+    usage = _mapping(answer.get("usage"))
     names = ("prompt_tokens", "completion_tokens", "total_tokens")
-    counts = (*(usage.get(name) for name in names), details.get("reasoning_tokens"))
+    counts = [usage.get(name) for name in names]
+    counts.append(_mapping(usage.get("completion_tokens_details")).get("reasoning_tokens"))
     asked, said, total, thought = (n if isinstance(n, int) and n > 0 else None for n in counts)
     out = said if total is None or asked is None else max(said or 0, total - asked)
     return asked, out or None, said or 0, thought or 0
-
-
-def _is_cut_in_hidden_thoughts(text: str, request: ChatRequest, n_out: int, n_thought: int) -> bool:
-    """Return whether the tokens of a reply with hidden thoughts are used up, whatever its `finish_reason`."""
-    return n_thought > 0 and (not text or (request.max_tokens is not None and n_out >= request.max_tokens))
 
 
 def _text_and_thinking(content: object, where: str) -> tuple[str, str]:
@@ -141,13 +139,6 @@ def _text_and_thinking(content: object, where: str) -> tuple[str, str]:
     return text, thinking
 
 
-def _field_of_reasoning(message: Mapping[str, Any]) -> str:
-    for name in ("reasoning_content", "reasoning"):
-        if isinstance(found := message.get(name), str) and found.strip():
-            return found.strip()
-    return ""
-
-
 def _logprobs(found: object) -> tuple[TokenLogprobs, ...] | None:
     """Return the log-probabilities of a reply; None without any, or in a format that is not known.
 
@@ -162,27 +153,18 @@ def _logprobs(found: object) -> tuple[TokenLogprobs, ...] | None:
         tokens = [dict(zip(names, values, strict=True)) for values in zip_longest(*(found.get(n) or () for n in lists))]
     if not isinstance(tokens, list) or not all(isinstance(item, Mapping) and "token" in item for item in tokens):
         return None
-    return (
-        tuple(
-            TokenLogprobs(
-                token=str(item["token"]),
-                logprob=number if (number := _finite(item.get("logprob"))) is not None else float("-inf"),
-                top=tuple(
-                    (str(word), number) for word, of in _alternatives(item) if (number := _finite(of)) is not None
-                ),
-            )
-            for item in tokens
-        )
-        or None
-    )
-
-
-def _alternatives(item: Mapping[str, Any]) -> Iterator[tuple[object, object]]:
-    """Yield the alternatives of a token and their values: each an object with both, or the values by token."""
-    top = item.get("top_logprobs")
-    for one in top if isinstance(top, list) else [top]:
-        if isinstance(one, Mapping):
-            yield from [(one["token"], one.get("logprob"))] if "token" in one else one.items()
+    found_tokens = []
+    for item in tokens:
+        top = item.get("top_logprobs")
+        pairs: list[tuple[object, object]] = []  # of a list with an object for each, or of an object with all
+        for one in top if isinstance(top, list) else [top]:
+            if isinstance(one, Mapping):
+                pairs += [(one["token"], one.get("logprob"))] if "token" in one else one.items()
+        known = tuple((str(word), number) for word, value in pairs if (number := _finite(value)) is not None)
+        number = _finite(item.get("logprob"))
+        own = float("-inf") if number is None else number
+        found_tokens.append(TokenLogprobs(token=str(item["token"]), logprob=own, top=known))
+    return tuple(found_tokens) or None
 
 
 def _finite(value: object) -> float | None:
@@ -192,10 +174,9 @@ def _finite(value: object) -> float | None:
 def _citations(answer: Mapping[str, Any], message: Mapping[str, Any]) -> tuple[WebPassage, ...]:
     """Return the sources in an answer: `search_results` or `citations` (Perplexity), or `annotations` (OpenAI)."""
     notes = message.get("annotations")
-    notes = [note for note in notes if isinstance(note, Mapping)] if isinstance(notes, list) else []
-    annotations = [note.get("url_citation") for note in notes]
+    annotations = [_mapping(note).get("url_citation") for note in notes] if isinstance(notes, list) else []
     for found in (answer.get("search_results"), answer.get("citations"), message.get("citations"), annotations):
-        if not isinstance(found, list) or not found:
+        if not isinstance(found, list) or not any(found):
             continue
         passages = []
         for item in found:
@@ -304,28 +285,23 @@ def chat_of_events(content: str, where: str) -> dict[str, Any]:
         name, _, data = line.partition(":")
         if name.strip() != "data" or not data.strip():
             continue
-        if data.strip() == "[DONE]":
-            is_done = True
+        if is_done := data.strip() == "[DONE]":
             break
-        event = parse_json(data)
-        if not isinstance(event, Mapping):
-            continue
+        event = _mapping(parse_json(data))
         if event.get("error") and not event.get("choices"):
             return dict(event)
         whole |= {field: value for field, value in event.items() if value is not None and field != "choices"}
-        for part in event.get("choices") or ():
-            if not isinstance(part, Mapping) or part.get("index"):
+        for part in map(_mapping, event.get("choices") or ()):
+            if part.get("index"):
                 continue  # of another choice
             choice |= {field: value for field, value in part.items() if value is not None and field != "delta"}
-            delta = part.get("delta") or part.get("message") or {}
-            for field, value in delta.items() if isinstance(delta, Mapping) else ():
+            for field, value in _mapping(part.get("delta") or part.get("message")).items():
                 if field == "content" and value is not None:  # a text, or parts
                     message.setdefault(field, []).extend(value if isinstance(value, list) else [{"text": value}])
                 elif value is not None:
                     is_text = field in _STREAMED_TEXTS and isinstance(value, str)
                     message[field] = f"{message.get(field) or ''}{value}" if is_text else value
-            logprobs = part.get("logprobs")
-            found = logprobs.get("content") if isinstance(logprobs, Mapping) else None
+            found = _mapping(part.get("logprobs")).get("content")
             tokens += found if isinstance(found, list) else []
     if not is_done and "finish_reason" not in choice:
         raise ReplyLost(f"{where}: the stream ended before the reply did")

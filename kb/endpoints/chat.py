@@ -7,7 +7,6 @@ import json
 import logging
 from dataclasses import replace
 from typing import Final
-from weakref import WeakValueDictionary
 
 from data.errors import (
     BadRequest,
@@ -15,47 +14,39 @@ from data.errors import (
     FieldmarkError,
     KeyRejected,
     NotCached,
+    NotServed,
     Refused,
     ServerFault,
     SourceError,
     TooFewTokens,
-    UsageError,
 )
 from data.event_loop import in_background
-from data.files import Closing
 from data.records import ChatReply, ChatRequest
 from kb.endpoints.answer import is_complete, reply_of
-from kb.endpoints.budget import MAX_OUTPUT_TOKENS, Budget
-from kb.endpoints.client import Client, RetryPolicy, Tries
-from kb.endpoints.endpoint import Endpoint
-from kb.endpoints.form import TOKENS, Body, Form, body_of, changed, least_change, most_input_tokens, rungs
-from kb.endpoints.reply_cache import ReplyCache, request_key
+from kb.endpoints.cache import Learnt, ReplyCache, request_key
+from kb.endpoints.client import Client, RetryPolicy
+from kb.endpoints.endpoint import Budget, Endpoint
+from kb.endpoints.form import TOKENS, Body, Form, bare, body_of, least_change, most_input_tokens, rungs
 
 ROOMS: Final = (2_048, 8_192, 32_768)
 """Tokens beside those of the first try, in the order tried: models that reason first need hundreds to thousands."""
+# For requests without a limit of their own while cost is limited: else their cost would have no upper bound.
+MAX_OUTPUT_TOKENS: Final = 4096
 _LEAST_TEXT: Final = 2_000  # characters of a prompt from which its tokens are compared
 _MOST_CHARACTERS: Final = 12  # per token, of any language and tokenizer
 _log: Final = logging.getLogger(__name__)
 
 
-class Connection(Closing):
-    """A `ChatModel` over an endpoint: the same request is paid for once; a context manager, to be closed.
+class Connection(Client):
+    """A `ChatModel` over an endpoint: the same request is paid for once.
 
     `reply` answers from the cache, or asks: a reply that is cut off again with more tokens, a failure that passes again
     later, and a request that the server refuses in another form. A request counts as in flight until its reply is on
-    disk, so a kill loses at most `max_concurrent` replies. Refusals are stored too: the model would decline again, and
-    charge again. A request that equals one in flight waits for the same reply at no cost.
+    disk, so a kill loses at most `max_concurrent` replies. Refusals are stored too. A request that equals one in flight
+    waits for the same reply at no cost.
 
-    Args:
-        endpoint: address, model and prices.
-        key: the API key; empty for a server without one.
+    Args: as of `Client`, and
         cache: the reply cache, which is closed with the connection; None stores nothing.
-        budget: the cost limit; by default none, but all cost is counted.
-        offline: only the cache may answer.
-        retry: number and spacing of tries.
-
-    Raises:
-        UsageError: if the budget has a limit and the endpoint no prices, or if it is offline without a cache.
     """
 
     def __init__(
@@ -68,39 +59,23 @@ class Connection(Closing):
         offline: bool = False,
         retry: RetryPolicy | None = None,
     ) -> None:
-        if offline and cache is None:
-            raise UsageError("Offline use needs a reply cache, and none is given.")
-        if budget is not None and budget.limit_usd is not None and not endpoint.is_priced:
-            raise UsageError(
-                f"The price of {endpoint.name} is unknown, so a cost limit cannot be enforced.",
-                hint="Set price_in and price_out (US dollars per million tokens; 0 for your own server).",
-            )
-        self.endpoint, self.name, self.budget = endpoint, endpoint.name, budget or Budget()
-        self._client, self._cache, self._is_offline = Client(endpoint, key, retry), cache, offline
-        self._form = (cache.form(endpoint.key) if cache is not None and not offline else None) or Form()
+        super().__init__(endpoint, key, budget=budget, offline=offline, retry=retry)
+        self._cache = cache
+        self._learnt = Learnt() if cache is None or offline else cache.learnt(endpoint)
         self._taken: set[str] = set()
         """Optional parts, as sent, that the server has taken: a request with these is refused for its contents."""
         self._refused_in_all_forms: set[tuple[Form, str, bool]] = set()
-        self._room = cache.room(endpoint.key) if cache is not None else 0
-        """Tokens that later requests begin with, beside those of a first try; below 0 if the server refuses so many."""
-        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        """One for each request in flight, by its key."""
         self._ladder = asyncio.Lock()
-
-    @property
-    def n_retries(self) -> int:
-        """Number of retries so far."""
-        return self._client.n_retries
 
     @property
     def form(self) -> Form:
         """The form of requests that the server takes, as far as known."""
-        return self._form
+        return self._learnt.form
 
     def close(self) -> None:
         """Close the HTTP connections and the cache."""
         try:
-            self._client.close()
+            super().close()
         finally:
             if self._cache is not None:
                 self._cache.close()
@@ -142,23 +117,21 @@ class Connection(Closing):
         Without a cache, equal requests are samples.
         """
         turn = asyncio.Lock() if self._cache is None else self._turns.setdefault(key, asyncio.Lock())
-        async with turn, self._client.slots:
+        async with turn, self._slots:
             cached = self._cached(key, request)  # it may have arrived in the meantime
             if cached is not None:
                 return cached
+            found: ChatReply | Refused
             try:
-                reply = await self._whole(key, request)
+                found = await self._whole(key, request)
             except Refused as error:
-                await self._stored(key, error)
-                raise
-            if request.usable is None or request.usable(reply):
-                await self._stored(key, reply)
-            return reply
-
-    async def _stored(self, key: str, found: ChatReply | Refused) -> None:
-        """Store a reply, also if this caller is cancelled: it is paid for."""
-        if self._cache is not None:
-            await asyncio.shield(asyncio.to_thread(self._cache.store, key, found))
+                found = error
+            is_usable = isinstance(found, Refused) or request.usable is None or request.usable(found)
+            if self._cache is not None and is_usable:  # also if this caller is cancelled: it is paid for
+                await asyncio.shield(asyncio.to_thread(self._cache.store, key, found))
+            if isinstance(found, Refused):
+                raise found
+            return found
 
     async def _whole(self, key: str, request: ChatRequest) -> ChatReply:
         """Ask with more tokens while the reply is cut off, and with fewer where the server refuses so many.
@@ -166,10 +139,11 @@ class Connection(Closing):
         Tokens with which it was cut off in an earlier run are not paid for again.
         """
         least, start = request.max_tokens or 1, max(request.max_tokens or 0, self.endpoint.max_tokens or 0)
-        first = max(least, start + self._room)
+        first = max(least, start + self._learnt.room)
         more = [start + room for room in ROOMS if room >= min(start, ROOMS[-1]) and start + room > first]
-        cut_at, refused = self._cache.cut_off_at(key) if self._cache is not None else 0, None
+        cut_at = self._cache.cut_off_at(key) if self._cache is not None else 0
         limits: list[int | None] = [each for each in (first, *more) if each > cut_at] if start else [None]
+        refused: BadRequest | None = None
         paid: ChatReply | None = None  # with the tokens and cost of all tries
         while limits:
             limit = limits.pop(0)
@@ -189,9 +163,8 @@ class Connection(Closing):
             paid = _added(paid, reply)
             if is_complete(paid, request):
                 if limit is not None and limit != first:
-                    self._room = (max if limit > first else min)(self._room, limit - start)
-                    if self._cache is not None and self._room > 0:
-                        await asyncio.to_thread(self._cache.store_room, self.endpoint.key, self._room)
+                    room = (max if limit > first else min)(self._learnt.room, limit - start)
+                    await self._learn(replace(self._learnt, room=room))
                 return paid
             self.budget.meter.cut_off += 1
             cut_at = limit or 0
@@ -199,23 +172,23 @@ class Connection(Closing):
                 await asyncio.shield(asyncio.to_thread(self._cache.store_cut_off, key, limit))
             if limits:
                 what = "reasons before it answers" if paid.reasons else "needs more"
-                self._client.tell(
-                    "cut off",
-                    f"{what}: {limit} tokens were too few, so its replies get more (kb doctor suggests settings)",
-                )
+                few = f"{limit} tokens were too few, so its replies get more (kb doctor suggests settings)"
+                self._tell("cut off", f"{what}: {few}")
+        where = "in its reasoning" if paid and paid.reasons and not paid.text else "in its answer"
         at = f"at {cut_at:,} tokens" if cut_at else "by the server"
-        if paid is None:
-            where = "in an earlier run"
-        else:
-            where = "in its reasoning" if paid.reasons and not paid.text else "in its answer"
-        paid = paid or ChatReply(text="", model=self.name, cost_usd=0.0)
         raise CutOff(
-            f"{self.name}: the reply was cut off {at}, {where}{', and the server allows no more' if refused else ''}",
+            f"{self.name}: the reply was cut off {at}, {where if paid else 'in an earlier run'}"
+            f"{', and the server allows no more' if refused else ''}",
             hint="Set max_tokens, reasoning_effort or extra_body of the model; kb doctor suggests values.",
-            input_tokens=paid.input_tokens,
-            output_tokens=paid.output_tokens,
-            cost_usd=paid.cost_usd,
+            input_tokens=paid.input_tokens if paid else 0,
+            output_tokens=paid.output_tokens if paid else 0,
+            cost_usd=paid.cost_usd if paid else 0.0,
         ) from refused
+
+    async def _learn(self, learnt: Learnt) -> None:
+        self._learnt = learnt
+        if self._cache is not None:  # fewer tokens are of this run alone: its prompts may be long
+            await asyncio.to_thread(self._cache.learn, self.endpoint, replace(learnt, room=max(learnt.room, 0)))
 
     async def _answered(self, request: ChatRequest, *, is_least: bool) -> ChatReply:
         """Ask until the server answers: again after a failure that passes, in another form after a refusal.
@@ -224,25 +197,62 @@ class Connection(Closing):
         """
         if request.max_tokens is None and self.budget.limit_usd is not None:
             request = replace(request, max_tokens=MAX_OUTPUT_TOKENS)
-        tries, n_faults = Tries(), 0
-        while True:
-            await self._client.turn()
-            form = self._form
-            failure: FieldmarkError
-            try:
-                return await self._sent(request, form)
-            except (SourceError, KeyRejected) as error:
-                failure = error
-            n_faults += isinstance(failure, ServerFault)  # it may pass: first the same request
+        form, n_faults = self.form, 0
+
+        async def attempt() -> ChatReply:
+            nonlocal form
+            form = self.form
+            return await self._sent(request, form)
+
+        async def in_another_form(error: FieldmarkError) -> ChatReply | None:
+            nonlocal n_faults
+            n_faults += isinstance(error, ServerFault)
+            is_first_fault = isinstance(error, ServerFault) and n_faults == 1  # it may pass: first the same request
             parts = _optional_parts(body_of(self.endpoint, request, form))
-            is_first_fault = isinstance(failure, ServerFault) and n_faults == 1
-            if getattr(failure, "may_adapt", False) and not is_first_fault and parts not in self._taken:
-                reply = await self._adapted(request, form, failure, is_least=is_least)
-                if reply is not None:
+            if not _may_adapt(error) or is_first_fault or parts in self._taken:
+                return None
+            async with self._ladder:  # one request looks for the form, the others use it
+                mark = form, "".join(letter for letter in str(error) if not letter.isdigit()), is_least
+                if self.form == form and mark not in self._refused_in_all_forms:
+                    reply = await self._adapted(request, form, error, is_least=is_least)
+                    if reply is None:
+                        self._refused_in_all_forms.add(mark)
                     return reply
-                if self._form != form:
-                    continue  # another request has found one
-            await self._client.after(failure, tries)
+            return None if self.form == form else await self._answered(request, is_least=is_least)
+
+        return await self._tried(attempt, in_another_form)
+
+    async def _adapted(
+        self, request: ChatRequest, form: Form, error: FieldmarkError, *, is_least: bool
+    ) -> ChatReply | None:
+        """Return the reply in the form that the server takes, None without one; a sure form is remembered."""
+        # With more tokens than needed, the name of their limit is not tried: their number may be what is refused, and
+        # a server that does not know the other name would write without a limit.
+        ladder = [rung for rung in rungs(form, request, self.endpoint) if is_least or rung[0] != "tokens"]
+
+        async def no_other(again: FieldmarkError) -> None:
+            if _may_adapt(again):
+                raise again
+
+        async def attempt(tried: Form) -> ChatReply | None:
+            try:
+                return await self._tried(lambda: self._sent(request, tried), no_other)  # again if the server is busy
+            except (SourceError, KeyRejected) as again:
+                if not _may_adapt(again):
+                    raise
+                return None
+
+        # Most often, the key or the address is wrong.
+        if isinstance(error, KeyRejected | NotServed) and await attempt(bare(form)) is None:
+            return None
+        found = await least_change(form, ladder, attempt)
+        if found is None:
+            return None
+        reached, reply, is_sure = found
+        if is_sure and reached != form:  # else the next request looks for it
+            _log.info("%s takes requests in another form: %s", self.name, reached)
+            await self._learn(replace(self._learnt, form=reached))
+        return reply
 
     async def _sent(self, request: ChatRequest, form: Form) -> ChatReply:
         """Send one request within the cost limit, read the reply, and count it."""
@@ -253,55 +263,19 @@ class Connection(Closing):
             most_in = most_input_tokens(request, image_tokens=endpoint.image_tokens)
             most_usd = endpoint.cost_usd(most_in, request.max_tokens) or 0.0
         async with budget.reserve(most_usd):
-            reply = reply_of(await self._client.answer(body), request, endpoint)
+            reply = reply_of(await self.answer(body), request, endpoint)
             budget.count(reply.input_tokens, reply.output_tokens, reply.cost_usd)
         self._taken.add(_optional_parts(body))
         n = sum(len(message.text) for message in request.messages)
         if n > _LEAST_TEXT and 0 < reply.input_tokens * _MOST_CHARACTERS < n:
             seen = f"counts {reply.input_tokens:,} tokens for a prompt of {n:,} characters"
             remedy = "give the server a larger context (OLLAMA_CONTEXT_LENGTH)"
-            self._client.tell("prompt", f"{seen}, so it has most likely cut the prompt off: {remedy}")
+            self._tell("prompt", f"{seen}, so it has most likely cut the prompt off: {remedy}")
         return reply
 
-    async def _adapted(
-        self, request: ChatRequest, form: Form, error: FieldmarkError, *, is_least: bool
-    ) -> ChatReply | None:
-        """Return the reply in the form that the server takes, None without one; a sure form is remembered."""
-        mark = form, "".join(letter for letter in str(error) if not letter.isdigit()), is_least
-        async with self._ladder:  # one request looks for the form, the others use it
-            if self._form != form or mark in self._refused_in_all_forms:
-                return None
-            # With more tokens than needed, the name of their limit is not tried: their number may be what is refused,
-            # and a server that does not know the other name would write without a limit.
-            ladder = [rung for rung in rungs(form, request, self.endpoint) if is_least or rung[0] != "tokens"]
 
-            async def attempt(tried: Form) -> ChatReply | None:
-                tries = Tries()
-                while True:
-                    await self._client.turn()
-                    try:
-                        reply = await self._sent(request, tried)
-                        break
-                    except (SourceError, KeyRejected) as again:
-                        if getattr(again, "may_adapt", False):
-                            return None
-                        await self._client.after(again, tries)  # such as of a busy server
-                # A server that does not know the other name of the limit may take it for nothing.
-                is_unlimited = request.max_tokens is not None and reply.output_tokens > request.max_tokens
-                return None if tried.tokens != form.tokens and is_unlimited and not reply.reasons else reply
-
-            is_of_key = isinstance(error, KeyRejected) and await attempt(changed(form, *ladder)) is None
-            found = None if is_of_key else await least_change(form, ladder, attempt)
-            if found is None:
-                self._refused_in_all_forms.add(mark)
-                return None
-            reached, reply, is_sure = found
-            if is_sure and reached != form:  # else the next request looks for it
-                self._form = reached
-                _log.info("%s takes requests in another form: %s", self.name, reached)
-                if self._cache is not None:
-                    await asyncio.to_thread(self._cache.store_form, self.endpoint.key, reached)
-            return reply
+def _may_adapt(error: FieldmarkError) -> bool:
+    return bool(getattr(error, "may_adapt", False))
 
 
 def _optional_parts(body: Body) -> str:

@@ -1,20 +1,31 @@
-"""Settings of one endpoint: address, model, prices and limits."""
+"""One endpoint: address, model, prices and limits; and the cost limit that several of them share."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from data.errors import ConfigError
+from data.errors import ConfigError, CostStop, FieldmarkError, MalformedAnswer, Refused, ReplyLost, UsageError
 from data.files import sha256_hex
 from kb.addresses import is_loopback
+
+if TYPE_CHECKING:
+    import asyncio
 
 OURS: Final = frozenset({"messages", "model", "stream", "n", "max_tokens", "max_completion_tokens"})
 """Fields of a request that `extra_body` may not hold."""
 _SHORTEST_KEY: Final = 20  # characters
+_DOLLARS: Final = ("US dollars", 0.0)
+_LEAST: Final[dict[str, tuple[str, float]]] = {
+    "price_in": _DOLLARS, "price_out": _DOLLARS, "price_per_request": _DOLLARS, "max_wait": ("seconds", 0),
+    "timeout": ("seconds", 0.001), "max_concurrent": ("a number", 1), "image_tokens": ("tokens", 1),
+    "image_px": ("pixels", 1), "max_tokens": ("tokens", 1),
+}  # fmt: skip
+"""Unit and least value of settings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,16 +77,10 @@ class Endpoint:
             )
         if not self.model:
             raise ConfigError("model: expected the name of a model, got an empty text")
-        for name in ("price_in", "price_out", "price_per_request"):
+        for name, (unit, least) in _LEAST.items():
             value = getattr(self, name)
-            if value is not None and not 0 <= value < float("inf"):
-                raise ConfigError(f"{name}: expected US dollars, 0 or more, got {value!r}")
-        if min(self.max_concurrent, self.image_tokens, self.image_px) < 1 or not self.timeout > 0:
-            raise ConfigError("max_concurrent, timeout, image_tokens and image_px: expected numbers above 0")
-        if not 0 <= self.max_wait < float("inf"):
-            raise ConfigError(f"max_wait: expected seconds, 0 or more, got {self.max_wait!r}")
-        if self.max_tokens is not None and self.max_tokens < 1:
-            raise ConfigError(f"max_tokens: expected a number above 0, got {self.max_tokens}")
+            if value is not None and not least <= value < float("inf"):
+                raise ConfigError(f"{name}: expected {unit}, {least:g} or more, got {value!r}")
         if taken := sorted(OURS & set(self.extra_body)):
             raise ConfigError(f"extra_body: {', '.join(taken)} cannot be set there")
 
@@ -143,3 +148,97 @@ def _is_variable(name: str) -> bool:
     is_mixed = name not in (name.upper(), name.lower())
     is_numbered = any(letter.isdigit() for letter in name) and (name.upper() != name or "_" not in name)
     return name.isidentifier() and not (len(name) >= _SHORTEST_KEY and (is_mixed or is_numbered))
+
+
+@dataclass(slots=True)
+class Meter:
+    """Calls, tokens and cost of a run so far."""
+
+    calls: int = 0
+    """Replies from a provider."""
+    cached: int = 0
+    """Replies from the cache."""
+    input_tokens: int = 0
+    output_tokens: int = 0
+    spent_usd: float = 0.0
+    unsure_usd: float = 0.0
+    """Upper bound for requests that got no reply but may be charged; counts against the limit."""
+    unpriced: int = 0
+    """Replies of models without a known price."""
+    cut_off: int = 0
+    """Replies that ended at their limit of tokens; they were asked for again with more."""
+
+
+class Budget:
+    """A cost limit shared by several models, never exceeded, however many requests run at once.
+
+    A request that does not fit waits for those in flight; with none in flight, the limit is reached. A limit of None
+    only counts.
+    """
+
+    def __init__(self, limit_usd: float | None = None) -> None:
+        if limit_usd is not None and not limit_usd >= 0:
+            raise UsageError(f"Expected a cost limit of 0 US dollars or more, got {limit_usd}.")
+        self.limit_usd = limit_usd
+        self.meter = Meter()
+        self.is_exhausted = False
+        """Whether a request was not sent, since it could have exceeded the limit."""
+        self._reserved_usd = 0.0
+        self._in_flight = 0
+        self._settled: asyncio.Event | None = None
+        """For those that wait until a request in flight is settled."""
+
+    @property
+    def counted_usd(self) -> float:
+        """Cost that counts against the limit, without reservations."""
+        return self.meter.spent_usd + self.meter.unsure_usd
+
+    @asynccontextmanager
+    async def reserve(self, most_usd: float) -> AsyncIterator[None]:
+        """Reserve `most_usd` as soon as it fits, for a block that counts the real cost; only in the shared event loop.
+
+        A block that raises counts as the whole reservation, unless the provider surely never accepted the request, or
+        declined and stated its tokens.
+
+        Raises:
+            CostStop: if it can no longer fit.
+        """
+        import asyncio  # late, for `kb --help`
+
+        while self.limit_usd is not None and self.counted_usd + self._reserved_usd + most_usd > self.limit_usd:
+            if not self._in_flight:
+                self.is_exhausted = True
+                raise CostStop(
+                    f"Cost limit reached: the next request could cost up to ${most_usd:.4f}, and "
+                    f"${self.counted_usd:.4f} of ${self.limit_usd:g} are spent.",
+                    hint="All replies so far are cached. Run the same command with a higher --max-cost to continue.",
+                )
+            self._settled = self._settled or asyncio.Event()
+            await self._settled.wait()
+        self._reserved_usd += most_usd
+        self._in_flight += 1
+        try:
+            yield
+        except BaseException as error:
+            if isinstance(error, Refused) and error.has_usage:
+                self.count(error.input_tokens, error.output_tokens, error.cost_usd)
+            elif not isinstance(error, FieldmarkError) or isinstance(error, Refused | ReplyLost | MalformedAnswer):
+                self.meter.calls += isinstance(error, Refused)
+                self.meter.unsure_usd += most_usd
+            raise
+        finally:
+            self._in_flight -= 1
+            # Exactly zero with nothing in flight: rounding errors would add up.
+            self._reserved_usd = self._reserved_usd - most_usd if self._in_flight else 0.0
+            if self._settled is not None:
+                self._settled.set()
+                self._settled = None
+
+    def count(self, input_tokens: int, output_tokens: int, cost_usd: float | None) -> None:
+        """Count a reply."""
+        meter = self.meter
+        meter.calls += 1
+        meter.input_tokens += input_tokens
+        meter.output_tokens += output_tokens
+        meter.spent_usd += cost_usd or 0.0
+        meter.unpriced += cost_usd is None

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Final
 
 from data.codec import parse_json
@@ -16,6 +17,7 @@ from data.errors import (
     FieldmarkError,
     KeyRejected,
     MalformedAnswer,
+    NotServed,
     RateLimited,
     Refused,
     ServerFault,
@@ -36,14 +38,18 @@ def _words(pattern: str) -> re.Pattern[str]:
 
 
 _REFUSAL: Final = _words(r"\b(?:content_filter\w*|content_policy_violation|moderation_blocked|responsible_?ai\w*)\b")
+# Of requests that are refused: elsewhere these words are of waits, lengths and settings.
+_FLAGGED: Final = _words(
+    r"content[ _-](?:filter|policy|management policy|moderation)|content exists risk|considered high risk"
+    r"|data_inspection_failed|inappropriate content|requires moderation|\bflagged\b"
+    r"|(?:blocked|filtered|rejected) .{0,40}(?:safety|guardrail|moderation)"
+)
 _KEY: Final = _words(
     r"api[ _-]?key[ _]?(?:is )?(?:not valid|invalid|incorrect|missing)|(?:invalid|incorrect) api[ _-]?key"
 )
 _NO_CREDIT: Final = _words(
     r"insufficient[ _](?:quota|balance|credits?|funds)|out of credits|billing hard limit|credit balance is too low"
 )
-# Of status 403 alone: elsewhere these words are of waits and lengths.
-_FLAGGED: Final = _words(r"moderation|flagged|content[ _](?:policy|filter)")
 _LIMITED: Final = _words(r"\b(?:limit|quota|credits?)\b")
 _TOO_FEW: Final = _words(
     r"(?:try again with|please (?:use|set)) (?:a )?(?:higher|larger)\b.{0,20}tokens|(?:increase|raise) (?:the )?max_"
@@ -102,9 +108,7 @@ def error_of(endpoint: Endpoint, key: str, status: int, headers: Mapping[str, st
     where = endpoint.address
     text = f"{where}: {status}" + (f": {message}" if message else "")
     told = f"{codes} {' '.join(texts)}"
-    if _REFUSAL.search(codes):
-        return Refused(text)
-    if status == 403 and _FLAGGED.search(told):
+    if _REFUSAL.search(codes) or (status in (400, 403, 422, 451) and _FLAGGED.search(told)):
         return Refused(text)
     if status == 403 and _LIMITED.search(told):
         return SourceError(text, hint=_PAY)
@@ -135,8 +139,10 @@ def error_of(endpoint: Endpoint, key: str, status: int, headers: Mapping[str, st
         return SourceError(text, hint="Redirects are not followed. Set base_url to the final address.")
     if status in (400, 413, 422, 501):
         return BadRequest(text, may_adapt=status != 413)
-    if status == 404 or _ENDPOINT.search(told):
-        return SourceError(text, hint=address_hint(endpoint.base_url))
+    if (is_address := _ENDPOINT.search(told)) or status == 404:
+        missing = f"Most servers answer under /v1: set base_url to {endpoint.base_url.rstrip('/')}/v1."
+        hint = "Check base_url and model." if re.search(r"/v\d", endpoint.base_url) else missing
+        return SourceError(text, hint=hint) if is_address else NotServed(text, hint=hint)
     return MalformedAnswer(text) if status == 200 else SourceError(text)
 
 
@@ -147,13 +153,6 @@ def error_in_answer(endpoint: Endpoint, key: str, answer: object) -> FieldmarkEr
     codes = (str(value) for name, value in _values(answer) if name in _CODES)
     status = next((int(code) for code in codes if re.fullmatch(r"[45]\d\d", code)), 200)
     return error_of(endpoint, key, status, {}, answer)
-
-
-def address_hint(base_url: str) -> str:
-    """Return what may be wrong with an address where nothing answers."""
-    if not re.search(r"/v\d", base_url):
-        return f"Most servers answer under /v1: set base_url to {base_url.rstrip('/')}/v1."
-    return "Check base_url and model."
 
 
 Values = list[tuple[str, object]]
@@ -169,25 +168,19 @@ def _values(body: object) -> Values:
     while level:
         inner: Values = []
         for name, value in level:
+            if isinstance(value, str):
+                with suppress(ValueError):
+                    value = parse_json(value) if value.lstrip().startswith(("{", "[")) else value
             if name == "loc" and isinstance(value, list):
                 found.append((name, ".".join(map(str, value))))
             elif isinstance(value, Mapping):
                 inner += value.items()
             elif isinstance(value, list):
                 inner += ((name, each) for each in value)
-            elif isinstance(value, str) and (parsed := _parsed(value)) is not None:
-                inner.append((name, parsed))
             elif value is not None and not isinstance(value, bool):
                 found.append((name, value))
         level = inner
     return found
-
-
-def _parsed(text: str) -> object:
-    try:
-        return parse_json(text) if text.lstrip().startswith(("{", "[")) else None
-    except ValueError:
-        return None
 
 
 def _texts(values: Values) -> list[str]:
@@ -211,8 +204,7 @@ def _wait_s(status: int, headers: Mapping[str, str], values: Values, told: str) 
             left = headers.get(name.replace("reset", "remaining"), "0")
             if name.startswith("x-ratelimit-reset") and left in ("0", "0.0"):
                 found.append(_duration_s(value))
-    waits = [each for each in found if each is not None]
-    return max(waits) if waits else None
+    return max((each for each in found if each is not None), default=None)
 
 
 def _duration_s(value: object) -> float | None:

@@ -159,6 +159,11 @@ def rungs(form: Form, request: ChatRequest, endpoint: Endpoint) -> Iterator[Rung
                 yield field, value
 
 
+def bare(form: Form) -> Form:
+    """Return a form without the parts that a request can be sent without."""
+    return replace(form, json="text", logprobs=0, seed=False, temperature=False, effort=False)
+
+
 def changed(form: Form, *changes: Rung) -> Form:
     """Return a form with some fields changed."""
     return replace(form, **dict(changes))  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Drawings by a model behind an images API (`[llm.image]`): a cache of files, tries, the cost limit, and PNG files."""
+"""Drawings as stored PNG files, by a model behind an images API (`[llm.image]`) or by diffusers on this machine."""
 
 from __future__ import annotations
 
@@ -6,88 +6,41 @@ import asyncio
 import base64
 import binascii
 import io
-from collections.abc import Mapping
+import json
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urljoin, urlsplit
-from weakref import WeakValueDictionary
 
 from data.errors import (
     BadImage,
     BadRequest,
     FieldmarkError,
     MalformedAnswer,
+    MissingDependency,
+    MissingRequirement,
     NotCached,
     Refused,
     SourceError,
-    UsageError,
+    SourceUnavailable,
 )
 from data.event_loop import in_background
-from data.files import Closing, sha256_hex, write_atomic
-from kb.endpoints.budget import Budget
-from kb.endpoints.client import Client, RetryPolicy, Tries
-from kb.endpoints.endpoint import Endpoint
+from data.files import file_state, sha256_hex
+from kb.endpoints.cache import DrawingCache
+from kb.endpoints.client import Client, RetryPolicy
+from kb.endpoints.endpoint import Budget, Endpoint
 from kb.endpoints.failures import shortened
 from kb.http import at_most
 
 TOKENS_PER_DRAWING: Final = 6_240  # of gpt-image-1 at quality "high", 1024 x 1536; the least reserved for a cost limit
 MAX_BYTES: Final = 50 * 2**20
 """Most bytes of one drawing."""
-TRIES: Final = 3
-"""Most requests for the file of one drawing."""
 _MOST_AT_ONCE: Final = 100
-_REFUSED: Final = b"refused: "  # begins the file of a refusal
-
-
-class DrawingCache:
-    """Drawings in a folder, a file for each, shared by processes and safe against kills.
-
-    A file that was deleted or damaged is drawn again. With `fresh`, files of earlier runs are not read, but replaced.
-    """
-
-    def __init__(self, folder: Path, *, fresh: bool = False) -> None:
-        self._folder = folder
-        self._written: set[Path] | None = set() if fresh else None
-
-    def get(self, model: str, prompt: str, n: int) -> list[Path]:
-        """Return the first `n` drawings of a prompt that are stored, in order, up to the first that is missing.
-
-        Raises:
-            Refused: if the model has refused the prompt.
-        """
-        from data.images.decode import read_image
-
-        found: list[Path] = []
-        while len(found) < n:
-            path = self._path(model, prompt, len(found))
-            if not path.is_file() or (self._written is not None and path not in self._written):
-                break
-            content = path.read_bytes()
-            if content.startswith(_REFUSED):
-                raise Refused(content.removeprefix(_REFUSED).decode())
-            try:
-                read_image(content)
-            except BadImage:
-                break
-            found.append(path)
-        return found
-
-    def put(self, model: str, prompt: str, place: int, content: bytes) -> Path:
-        """Store a drawing, a PNG file, at its place among those of the prompt, and return its file."""
-        path = self._path(model, prompt, place)
-        write_atomic(path, content)
-        if self._written is not None:
-            self._written.add(path)
-        return path
-
-    def refuse(self, model: str, prompt: str, refusal: str) -> None:
-        """Store the refusal of a prompt: the model would decline again, and may charge again."""
-        self.put(model, prompt, 0, _REFUSED + refusal.encode())
-
-    def _path(self, model: str, prompt: str, place: int) -> Path:
-        key = sha256_hex(f"{model}\n{place}\n{prompt}")
-        return self._folder / key[:2] / f"{key}.png"
+Made = tuple[list[bytes], float | None]
+"""New drawings as PNG files, at least one, and their cost in US dollars; None if unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,25 +54,47 @@ class Drawings:
     """Why there are fewer than were asked for."""
 
 
-class ImageConnection(Closing):
-    """Draws images of prompts behind `[llm.image]`; a context manager, to be closed.
+async def _drawings(
+    cache: DrawingCache, model: str, prompt: str, n: int, make: Callable[[int, int], Awaitable[Made]]
+) -> Drawings:
+    """Return `n` drawings of a prompt, or fewer with the problem; each is stored before the next request.
 
-    Each drawing is stored before the next request, so a kill loses those of one request at most. A server that sends
-    fewer images than requested is asked again for the rest, and one that refuses several at a time for one at a time.
-    Refusals are stored too. Size, quality and format are fields of the endpoint's `extra_body`; dall-e models are asked
-    for base64, since their URLs are on another host.
-
-    Args:
-        endpoint: address, model and prices.
-        key: the API key; empty for a server without one.
-        cache: the stored drawings.
-        budget: the cost limit; by default none, but all cost is counted.
-        offline: only the cache may answer.
-        retry: number and spacing of tries.
-
-    Raises:
-        UsageError: if the budget has a limit and the price is unknown.
+    `make(place, n)` returns up to `n` new ones, of which the first is number `place` of the prompt. A refusal without
+    any drawing is stored, too.
     """
+    paths = cache.get(model, prompt, n)
+    n_cached, costs = len(paths), list[float | None]()
+    problem: FieldmarkError | None = None
+    while len(paths) < n and problem is None:
+        try:
+            images, cost = await make(len(paths), n - len(paths))
+        except (SourceError, NotCached) as error:
+            if isinstance(error, Refused) and not paths:
+                cache.refuse(model, prompt, str(error))
+            if not paths:
+                raise
+            problem = error
+        else:
+            costs.append(cost)
+            for content in images:
+                paths.append(cache.put(model, prompt, len(paths), content))
+    total = None if None in costs else sum(cost or 0.0 for cost in costs)
+    return Drawings(paths=tuple(paths), cost_usd=total, n_cached=n_cached, problem=problem)
+
+
+# an images API
+
+
+class ImageConnection(Client):
+    """Draws images of prompts behind `[llm.image]`.
+
+    Each answer is stored before the next request, so a kill loses the drawings of one request at most. A server that
+    sends fewer images than requested is asked again for the rest, and one that refuses several at a time for one at a
+    time. Size, quality and format are fields of the endpoint's `extra_body`; dall-e models are asked for base64, since
+    their URLs are on another host. Arguments as of `Client`, and `cache`, the stored drawings.
+    """
+
+    price_hint = "Set price_per_request (US dollars per drawing) of [llm.image], or price_in and price_out."
 
     def __init__(
         self,
@@ -131,20 +106,8 @@ class ImageConnection(Closing):
         offline: bool = False,
         retry: RetryPolicy | None = None,
     ) -> None:
-        self.endpoint, self.name, self.budget = endpoint, endpoint.name, budget or Budget()
-        if self.budget.limit_usd is not None and endpoint.drawing_usd(1, 0, 0) is None:
-            raise UsageError(
-                f"The price of {self.name} is unknown, so a cost limit cannot be enforced.",
-                hint="Set price_per_request (US dollars per drawing) of [llm.image], or price_in and price_out.",
-            )
-        self._client, self._cache, self._is_offline = Client(endpoint, key, retry), cache, offline
-        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._most = _MOST_AT_ONCE
-
-    @property
-    def n_retries(self) -> int:
-        """Number of retries so far."""
-        return self._client.n_retries
+        super().__init__(endpoint, key, budget=budget, offline=offline, retry=retry)
+        self._cache, self._most = cache, _MOST_AT_ONCE
 
     async def draw(self, prompt: str, n: int) -> Drawings:
         """Return `n` drawings of a prompt, or fewer with the problem if not all could be drawn.
@@ -157,52 +120,31 @@ class ImageConnection(Closing):
         """
         return await in_background(self._drawn(prompt, n))
 
-    def close(self) -> None:
-        """Close the HTTP connections."""
-        self._client.close()
-
     async def _drawn(self, prompt: str, n: int) -> Drawings:
         async with self._turns.setdefault(prompt, asyncio.Lock()):  # equal prompts at once are drawn once
-            paths = self._cache.get(self.endpoint.key, prompt, n)
-            n_cached, costs = len(paths), list[float | None]()
-            problem: FieldmarkError | None = None
-            self.budget.meter.cached += n_cached > 0
-            while len(paths) < n and problem is None:
-                try:
-                    images, cost = await self._new(prompt, n - len(paths))
-                except (SourceError, NotCached) as error:
-                    if isinstance(error, Refused) and not paths:
-                        self._cache.refuse(self.endpoint.key, prompt, str(error))
-                    if not paths:
-                        raise
-                    problem = error
-                else:
-                    costs.append(cost)
-                    for content in images:
-                        paths.append(self._cache.put(self.endpoint.key, prompt, len(paths), content))
-            total = None if None in costs else sum(cost or 0.0 for cost in costs)
-            return Drawings(paths=tuple(paths), cost_usd=total, n_cached=n_cached, problem=problem)
+            found = await _drawings(self._cache, self.endpoint.key, prompt, n, partial(self._new, prompt))
+            self.budget.meter.cached += found.n_cached > 0
+            return found
 
-    async def _new(self, prompt: str, n: int) -> tuple[list[bytes], float | None]:
-        """Return up to `n` new images as PNG files, at least one, and their cost in US dollars; None if unknown."""
+    def _is_priced(self) -> bool:
+        return self.endpoint.drawing_usd(1, 0, 0) is not None
+
+    async def _new(self, prompt: str, _place: int, n: int) -> Made:
         if self._is_offline:
             raise NotCached(f"No cached drawing of {self.name}.", hint="Run once without --offline.")
-        tries, n_asked = Tries(), min(n, self._most)
-        async with self._client.slots:
-            while True:
-                await self._client.turn()
-                try:
-                    found = await self._sent(prompt, n_asked)
-                except SourceError as error:
-                    if n_asked > 1 and isinstance(error, BadRequest) and error.may_adapt:
-                        n_asked = 1
-                    else:
-                        await self._client.after(error, tries)
-                else:
-                    self._most = 1 if n_asked < min(n, self._most) else self._most
-                    return found
+        n = min(n, self._most)
 
-    async def _sent(self, prompt: str, n: int) -> tuple[list[bytes], float | None]:
+        async def one_at_a_time(error: FieldmarkError) -> Made | None:
+            if n == 1 or not (isinstance(error, BadRequest) and error.may_adapt):
+                return None
+            found = await self._tried(partial(self._sent, prompt, 1))
+            self._most = 1
+            return found
+
+        async with self._slots:
+            return await self._tried(partial(self._sent, prompt, n), one_at_a_time)
+
+    async def _sent(self, prompt: str, n: int) -> Made:
         """Send one request within the cost limit, and count it; the provider charges for unusable images, too."""
         endpoint = self.endpoint
         most_in, most_out = len(prompt.encode()) + 16, max(endpoint.image_tokens, TOKENS_PER_DRAWING)
@@ -212,14 +154,18 @@ class ImageConnection(Closing):
         images: list[bytes] = []
         problem: SourceError | None = None
         async with self.budget.reserve(most_usd or 0.0):
-            answer = await self._client.answer(body)
-            items, (n_in, n_out) = _items_of(answer, endpoint.address), _usage_of(answer)
+            answer = await self.answer(body)
+            data = answer.get("data") if isinstance(answer, Mapping) else None
+            items = [item for item in data if isinstance(item, Mapping)] if isinstance(data, list) else []
+            if not items:
+                raise MalformedAnswer(f"{endpoint.address}: expected images, got {shortened(answer)}")
+            n_in, n_out = _usage_of(answer)
             cost = endpoint.drawing_usd(
                 len(items), most_in if n_in is None else n_in, len(items) * most_out if n_out is None else n_out
             )
             for item in items[:n]:
                 try:
-                    images.append(await _png_of(item, endpoint))
+                    images.append(await self._png_of(item))
                 except SourceError as error:  # the others count
                     problem = error
             self.budget.count(n_in or 0, n_out or 0, cost)
@@ -227,13 +173,69 @@ class ImageConnection(Closing):
             raise problem  # paid for, and perhaps worth another try
         return images, cost
 
+    async def _png_of(self, item: Mapping[str, Any]) -> bytes:
+        """Return one image of an answer as a PNG file: from base64, a data URL, or a URL on the host of the endpoint.
 
-def _items_of(answer: object, where: str) -> list[Mapping[str, Any]]:
-    found = answer.get("data") if isinstance(answer, Mapping) else None
-    items = [item for item in found if isinstance(item, Mapping)] if isinstance(found, list) else []
-    if not items:
-        raise MalformedAnswer(f"{where}: expected images, got {shortened(answer)}")
-    return items
+        Raises:
+            MalformedAnswer: if there is none, or it is no image within the limits.
+            SourceError: if its URL is on another host, or cannot be read.
+        """
+        from data.images.decode import read_image
+
+        where, text, url = self.endpoint.address, item.get("b64_json"), item.get("url")
+        source = text or url
+        if not isinstance(source, str) or not source:
+            raise MalformedAnswer(f"{where}: an image without b64_json and url")
+        if source == url and not url.startswith("data:"):
+            content = await self._fetched(urljoin(f"{self.endpoint.base_url.rstrip('/')}/", url))
+        else:
+            try:  # an answer has at most 64 MiB
+                content = base64.b64decode(source.partition(",")[2] or source, validate=True)
+            except (binascii.Error, ValueError):
+                raise MalformedAnswer(f"{where}: an image that is not base64") from None
+        try:
+            image = read_image(content, max_bytes=MAX_BYTES)
+        except BadImage as error:
+            raise MalformedAnswer(f"{where}: an unreadable drawing: {error}") from None
+        if image.convert("RGB").getbbox() is None:  # some filters answer with a black image instead of a refusal
+            raise MalformedAnswer(f"{where}: a black image, as filters of content return")
+        return content if content.startswith(b"\x89PNG") else _png(image)
+
+    async def _fetched(self, url: str) -> bytes:
+        """Return the content of a URL, without our key, redirects and proxies; all tries end with the timeout.
+
+        The errors are final: another drawing would be paid for.
+        """
+        import httpx
+
+        where, at = self.endpoint.address, urlsplit(url)
+        if at.scheme not in ("http", "https") or at.hostname != urlsplit(self.endpoint.base_url).hostname:
+            raise SourceError(
+                f"{where}: its drawing is at another host, {at.hostname}",
+                hint='Set extra_body = {response_format = "b64_json"} of [llm.image].',
+            )
+        hooks = {"response": [at_most(MAX_BYTES, httpx.AsyncClient)]}
+
+        async def content() -> bytes:
+            try:
+                response = await client.get(url)
+            except httpx.RequestError as error:
+                raise SourceUnavailable(f"not reachable ({type(error).__name__})") from error
+            if response.status_code != 200:
+                raise SourceUnavailable(f"status {response.status_code}")
+            return response.content
+
+        try:
+            async with (
+                asyncio.timeout(self.endpoint.timeout),
+                httpx.AsyncClient(timeout=None, trust_env=False, event_hooks=hooks) as client,
+            ):
+                return await self._tried(content)
+        except TimeoutError:
+            why = f"not complete within {self.endpoint.timeout:g} s"
+        except (httpx.InvalidURL, SourceError) as error:
+            why = str(error)
+        raise SourceError(f"{where}: a drawing could not be downloaded: {why}")
 
 
 def _usage_of(answer: object) -> tuple[int | None, int | None]:
@@ -244,71 +246,96 @@ def _usage_of(answer: object) -> tuple[int | None, int | None]:
     return first, second
 
 
-async def _png_of(item: Mapping[str, Any], endpoint: Endpoint) -> bytes:
-    """Return one image of an answer as a PNG file: from base64, a data URL, or a URL on the host of the endpoint.
+# diffusers
+
+EXTRA: Final = "draw"
+
+
+class PipelineImages:
+    """Draws images of prompts by a model of diffusers on this machine.
+
+    Drawing number i has the random seed `seed` + i, so that a resumed run equals an uninterrupted one. The model loads
+    with the first drawing that is not stored; diffusers downloads missing weights, unless `HF_HUB_OFFLINE` is set.
+
+    Args:
+        model: a name on the hub, or a folder.
+        cache: the stored drawings.
+        seed: the random seed of the first drawing of a prompt.
+        arguments: arguments of the pipeline, such as `num_inference_steps`.
 
     Raises:
-        MalformedAnswer: if there is none, or it is no image within the limits.
-        SourceError: if its URL is on another host, or cannot be read.
+        MissingDependency: if diffusers or torch is not installed.
     """
-    from data.images.decode import read_image
 
-    where, text, url = endpoint.address, item.get("b64_json"), item.get("url")
-    source = text or url
-    if not isinstance(source, str) or not source:
-        raise MalformedAnswer(f"{where}: an image without b64_json and url")
-    if source == url and not url.startswith("data:"):
-        content = await _fetched(urljoin(f"{endpoint.base_url.rstrip('/')}/", url), endpoint)
-    else:
-        try:  # an answer has at most 64 MiB
-            content = base64.b64decode(source.partition(",")[2] or source, validate=True)
-        except (binascii.Error, ValueError):
-            raise MalformedAnswer(f"{where}: an image that is not base64") from None
+    def __init__(
+        self, model: str, *, cache: DrawingCache, seed: int = 0, arguments: Mapping[str, Any] | None = None
+    ) -> None:
+        self._model, self._cache, self._seed, self._arguments = model, cache, seed, dict(arguments or {})
+        _require("diffusers")
+        _require("torch")
+        parts = (_identity(model), f"seed {seed}", json.dumps(self._arguments, sort_keys=True, default=str))
+        self.name = f"diffusers {' '.join(parts)}"
+        self._turn = asyncio.Lock()
+        self._pipeline: Any = None
+
+    async def draw(self, prompt: str, n: int) -> Drawings:
+        """Return `n` drawings of a prompt, or fewer with the problem where the model's filter removes one.
+
+        Raises:
+            Refused: if the filter removes the first.
+            MissingRequirement: if the model cannot be loaded.
+        """
+        return await in_background(self._drawn(prompt, n))
+
+    async def _drawn(self, prompt: str, n: int) -> Drawings:
+        async def make(place: int, _n: int) -> Made:
+            return [await asyncio.to_thread(self._drawing, prompt, self._seed + place)], 0.0
+
+        async with self._turn:
+            return await _drawings(self._cache, self.name, prompt, n, make)
+
+    def _drawing(self, prompt: str, seed: int) -> bytes:
+        if self._pipeline is None:
+            self._pipeline = _loaded(self._model)
+        generator = _require("torch").Generator("cpu").manual_seed(seed)
+        made = self._pipeline(prompt, generator=generator, **self._arguments)
+        if any(getattr(made, "nsfw_content_detected", None) or ()):  # a black image in its place
+            raise Refused(f"{self._model}: its filter removed a drawing")
+        return _png(made.images[0])
+
+
+def _loaded(model: str) -> Any:  # noqa: ANN401  # diffusers has no useful types
+    torch, diffusers = _require("torch"), _require("diffusers")
+    device = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    precision = torch.float32 if device == "cpu" else torch.bfloat16
     try:
-        image = read_image(content, max_bytes=MAX_BYTES)
-    except BadImage as error:
-        raise MalformedAnswer(f"{where}: an unreadable drawing: {error}") from None
-    if image.convert("RGB").getbbox() is None:  # some filters answer with a black image instead of a refusal
-        raise MalformedAnswer(f"{where}: a black image, as filters of content return")
-    if content.startswith(b"\x89PNG"):
-        return content
+        pipeline = diffusers.DiffusionPipeline.from_pretrained(model, dtype=precision).to(device)
+    except Exception as error:  # diffusers, the hub's client and torch share no class of errors
+        raise MissingRequirement(
+            f"The model {model} cannot be loaded: {type(error).__name__}: {error}",
+            hint="Set visret.model to a model of diffusers; check the network and HF_HUB_OFFLINE.",
+        ) from error
+    pipeline.set_progress_bar_config(disable=True)
+    return pipeline
+
+
+def _identity(model: str) -> str:
+    """Return the name of a model; for a folder with a hash of its files' sizes and times."""
+    folder = Path(model)
+    if not folder.is_dir():
+        return model
+    states = [(str(path.relative_to(folder)), file_state(path)) for path in sorted(folder.rglob("*"))]
+    return f"{folder.name} {sha256_hex(repr(states))[:12]}"
+
+
+def _require(module: str) -> Any:  # noqa: ANN401
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        raise MissingDependency(module, extra=EXTRA) from error
+
+
+def _png(image: Any) -> bytes:  # noqa: ANN401  # of Pillow, which is imported late
     out = io.BytesIO()
     image.save(out, "PNG")
     return out.getvalue()
-
-
-async def _fetched(url: str, endpoint: Endpoint) -> bytes:
-    """Return the content of a URL, without our key, redirects and proxies; all tries end with the endpoint's timeout.
-
-    The errors are final: another request would be paid for.
-    """
-    import httpx
-
-    at, own = urlsplit(url), urlsplit(endpoint.base_url)
-    if at.scheme not in ("http", "https") or at.hostname != own.hostname:
-        raise SourceError(
-            f"{endpoint.address}: its drawing is at another host, {at.hostname}",
-            hint='Set extra_body = {response_format = "b64_json"} of [llm.image].',
-        )
-    hooks = {"response": [at_most(MAX_BYTES, httpx.AsyncClient)]}
-    why = ""
-    try:
-        async with (
-            asyncio.timeout(endpoint.timeout),
-            httpx.AsyncClient(timeout=None, trust_env=False, event_hooks=hooks) as client,
-        ):
-            for n_failed in range(TRIES):
-                await asyncio.sleep(n_failed / 2)
-                try:
-                    response = await client.get(url)
-                except httpx.RequestError as error:
-                    why = f"not reachable ({type(error).__name__})"
-                else:
-                    if response.status_code == 200:
-                        return response.content
-                    why = f"status {response.status_code}"
-    except TimeoutError:
-        why = f"not complete within {endpoint.timeout:g} s"
-    except (httpx.InvalidURL, MalformedAnswer) as error:
-        why = str(error)
-    raise SourceError(f"{endpoint.address}: a drawing could not be downloaded: {why}")

@@ -15,11 +15,12 @@ from data.errors import CutOff, FieldmarkError
 from data.event_loop import wait_for
 from data.records import ChatMessage, ChatReply, ChatRequest
 from kb.endpoints.answer import THINKING_HINT
+from kb.endpoints.cache import DrawingCache
 from kb.endpoints.chat import Connection
 from kb.endpoints.client import RetryPolicy
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.failures import shortened
-from kb.endpoints.images import DrawingCache, ImageConnection
+from kb.endpoints.images import ImageConnection
 
 Kind = Literal["text", "vision", "search", "image"]
 Ability = Literal[
@@ -97,7 +98,8 @@ def _quoted(reply: ChatReply) -> str:
 
 
 def _answers(chat: Connection) -> Seen:
-    return True, f"replied {_quoted(_reply(chat, 'Reply with the single word: ready'))}"
+    seen = f"replied {_quoted(_reply(chat, 'Reply with the single word: ready'))}"
+    return True, f"{seen}; it only streams: stream = true saves refused requests" if chat.form.stream else seen
 
 
 _QUESTION: Final = (

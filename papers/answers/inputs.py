@@ -17,7 +17,7 @@ from data.words import plural
 from rerank.settings import VisretSettings, preset_settings
 
 if TYPE_CHECKING:
-    from kb.endpoints.budget import Budget
+    from kb.endpoints.endpoint import Budget
     from papers.answers.evidence import Drawings, Per, RunPhotos
     from papers.datasets.benchmark import Benchmark
     from rerank.scheduling import FairChat
@@ -95,7 +95,7 @@ def open_models(
         MissingRequirement: if a model is not set, or its key is missing.
         UsageError: if the cost is limited and a price is unknown.
     """
-    from kb.endpoints.budget import Budget
+    from kb.endpoints.endpoint import Budget
     from papers.answers.evidence import Drawings
     from rerank.prompting import Prompts
     from rerank.scheduling import FairChat

@@ -111,7 +111,7 @@ def _read(
     from data.images.views import jpeg_of
     from data.prompts import Prompts
     from kb.checklist.reconcile import reconciler_of
-    from kb.endpoints.budget import Budget
+    from kb.endpoints.endpoint import Budget
     from papers.species.namer import PLACEHOLDERS as NAMING
     from papers.species.readers import COMPARISONS, ReaderResources, compare_readers
     from recognize.reader.reader import PLACEHOLDERS

@@ -7,10 +7,9 @@ import pytest
 from data.errors import CostStop, Refused, UsageError
 from data.event_loop import wait_for
 from data.records import ChatMessage, ChatReply, ChatRequest
-from kb.endpoints.budget import Budget
 from kb.endpoints.chat import Connection
 from kb.endpoints.client import RetryPolicy
-from kb.endpoints.endpoint import Endpoint
+from kb.endpoints.endpoint import Budget, Endpoint
 from tests.servers.openai_server import Answer, Call, Cut, OpenAIServer, Reaction, Status
 
 QUICK = RetryPolicy(first_wait_s=0.01)

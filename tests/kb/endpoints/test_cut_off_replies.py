@@ -9,9 +9,9 @@ import pytest
 from data.errors import BadRequest, CutOff
 from data.event_loop import wait_for
 from data.records import ChatMessage, ChatRequest
+from kb.endpoints.cache import ReplyCache
 from kb.endpoints.chat import Connection
 from kb.endpoints.endpoint import Endpoint
-from kb.endpoints.reply_cache import ReplyCache
 from tests.servers.openai_server import Answer, Call, OpenAIServer, Reaction, Script, Status
 
 HELLO = ChatRequest(messages=(ChatMessage(role="user", text="Hello"),), max_tokens=20)
@@ -80,8 +80,7 @@ def test_after_one_reply_with_reasoning_the_others_get_enough_at_once(tmp_path: 
         with Connection(chat.endpoint, cache=ReplyCache(tmp_path / "replies")) as next_run:
             wait_for(next_run.reply(replace(HELLO, seed=1)))
         assert tokens_of(server)[4:] == [8_212]
-        cache.forget(chat.endpoint.key)
-        assert cache.room(chat.endpoint.key) == 0
+        assert cache.learnt(chat.endpoint).room == 8_192
 
 
 def test_learnt_tokens_are_given_up_where_the_context_is_too_small_for_them() -> None:

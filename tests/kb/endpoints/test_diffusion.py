@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from data.errors import MissingRequirement
-from kb.endpoints.diffusion import PipelineImages
-from kb.endpoints.images import DrawingCache
+from kb.endpoints.cache import DrawingCache
+from kb.endpoints.images import PipelineImages
 
 ARGUMENTS = {"num_inference_steps": 1, "height": 32, "width": 32}
 

@@ -15,10 +15,10 @@ from PIL import Image
 
 from data.errors import CostStop, MalformedAnswer, NotCached, Refused, SourceError, UsageError
 from data.event_loop import wait_for
-from kb.endpoints.budget import Budget
+from kb.endpoints.cache import DrawingCache
 from kb.endpoints.client import RetryPolicy
-from kb.endpoints.endpoint import Endpoint
-from kb.endpoints.images import DrawingCache, Drawings, ImageConnection
+from kb.endpoints.endpoint import Budget, Endpoint
+from kb.endpoints.images import Drawings, ImageConnection
 from tests.servers.loopback import LoopbackServer, send
 from tests.servers.openai_server import Call, OpenAIServer, Raw, Reaction, Status
 
@@ -117,7 +117,7 @@ def test_urls_on_the_same_host_are_fetched_without_the_key_within_the_timeout(tm
         for path, timeout_s, n_tries, why in (("busy", 9, 3, "status 503"), ("stall", 0.4, 1, "within 0.4 s")):
             seen.clear()
             with OpenAIServer(by_urls(f"{files.origin}/{path}")) as server:
-                with pytest.raises(SourceError, match=f"a drawing could not be downloaded: .*{why}$"):
+                with pytest.raises(SourceError, match=f"a drawing could not be downloaded: .*{why}"):
                     draw(server, tmp_path / path, 1, timeout=timeout_s)
                 assert (len(seen), server.n_calls) == (n_tries, 1)  # another drawing would be charged
         hung_up.clear()

@@ -11,11 +11,10 @@ import pytest
 from data.errors import Refused, SourceUnavailable
 from data.event_loop import wait_for
 from data.records import ChatMessage, ChatReply, ChatRequest
-from kb.endpoints.budget import Budget
+from kb.endpoints.cache import ReplyCache
 from kb.endpoints.chat import Connection
 from kb.endpoints.client import RetryPolicy
-from kb.endpoints.endpoint import Endpoint
-from kb.endpoints.reply_cache import ReplyCache
+from kb.endpoints.endpoint import Budget, Endpoint
 from tests.servers.openai_server import Answer, Call, OpenAIServer, Reaction, Status
 
 ASKED, OTHER = (ChatRequest(messages=(ChatMessage(role="user", text=text),)) for text in ("Is it red?", "Blue?"))

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from data.errors import NotCached, UsageError
+from data.errors import NotCached
 from data.event_loop import wait_for
 from data.records import ChatMessage, ChatReply, ChatRequest, TokenLogprobs
+from kb.endpoints.cache import ReplyCache, request_key
 from kb.endpoints.chat import Connection
 from kb.endpoints.endpoint import Endpoint
-from kb.endpoints.reply_cache import ReplyCache, request_key
 from tests.servers.openai_server import Answer, OpenAIServer
 
 KEY = "sk-test-0123456789"
@@ -124,11 +124,6 @@ def test_unstored_replies_never_exceed_the_concurrency_limit(tmp_path: Path) -> 
             assert asyncio.run(ask_all(chat, server, blocker)) == 2
         assert server.n_calls == 6
     blocker.close()
-
-
-def test_offline_mode_without_a_cache_is_refused() -> None:
-    with pytest.raises(UsageError, match="none is given"):
-        Connection(Endpoint(model="m"), offline=True)
 
 
 def test_the_cache_key_depends_on_request_and_model() -> None:

@@ -12,9 +12,9 @@ import pytest
 import kb
 from data.records import Context, Term, WebAnswer
 from kb.distill.prompts import DistilPrompts
+from kb.endpoints.cache import ReplyCache
 from kb.endpoints.chat import Connection
 from kb.endpoints.endpoint import Endpoint
-from kb.endpoints.reply_cache import ReplyCache
 from kb.lookup.context import contexts, remember, search_web
 from kb.lookup.context_settings import CONTEXT_PRESETS, ContextSources
 from kb.lookup.entries import find_entry

@@ -10,11 +10,10 @@ from data.contracts import Encoders
 from data.errors import CostStop, MissingRequirement, SourceUnavailable, UsageError
 from data.records import Progress, Status
 from kb.distill.distillers import make_distiller
-from kb.endpoints.budget import Budget
+from kb.endpoints.cache import ReplyCache
 from kb.endpoints.chat import Connection
 from kb.endpoints.client import RetryPolicy
-from kb.endpoints.endpoint import Endpoint
-from kb.endpoints.reply_cache import ReplyCache
+from kb.endpoints.endpoint import Budget, Endpoint
 from kb.pipeline.settings import BuildSettings
 from kb.store.ledger import Ledger
 from kb.store.stage_outputs import DistilOutput

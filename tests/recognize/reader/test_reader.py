@@ -11,9 +11,9 @@ from data.errors import BadImage, CostStop, MissingRequirement, UsageError
 from data.event_loop import wait_for
 from data.records import Answer as RowAnswer
 from data.records import Box, Candidate, ChatReply, Identification, TokenLogprobs
+from kb.endpoints.cache import ReplyCache
 from kb.endpoints.chat import Connection
 from kb.endpoints.endpoint import Endpoint
-from kb.endpoints.reply_cache import ReplyCache
 from recognize.reader.reader import AHEAD, Reader, read_over
 from recognize.reader.replies import read_sample
 from tests.servers.openai_server import Answer, OpenAIServer, Status

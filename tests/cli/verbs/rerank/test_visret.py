@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from data.errors import MissingDependency
-from kb.endpoints import diffusion
+from kb.endpoints import images
 from tests.cli.verbs.rerank.conftest import COLOURS, jobs_file
 from tests.servers.openai_server import Call, OpenAIServer, Raw, Reaction, Status
 
@@ -129,7 +129,7 @@ def test_a_local_model_draws_by_its_settings(ranked: Any, monkeypatch: Any) -> N
         made.update(others, model=model)
         raise MissingDependency("diffusers", extra="draw")
 
-    monkeypatch.setattr(diffusion, "PipelineImages", recorded)
+    monkeypatch.setattr(images, "PipelineImages", recorded)
     sets = ("visret.generator=diffusers", "visret.model=green", "visret.seed=3", 'visret.pipeline={"shade": 100}')
     run, _ = ranked("visret", *sets)
     assert run.exit_code == 3 and "diffusers is not installed" in run.stderr and "'.[draw]'" in run.stderr
