@@ -8,6 +8,7 @@ from data.errors import (
     BadRequest,
     FieldmarkError,
     KeyRejected,
+    NotServed,
     RateLimited,
     Refused,
     SourceError,
@@ -94,6 +95,9 @@ def test_what_no_other_request_mends_is_told_apart() -> None:
         (503, {"error": {"message": "Loading model"}}, StillLoading, False, ""),
         (503, {"error": "Model a/b-7b is currently loading", "estimated_time": 20.0}, StillLoading, False, ""),
         (404, "page not found", SourceError, False, "Check base_url and model."),
+        (404, "No endpoints found that can handle the requested parameters.", NotServed, True, "Check base_url"),
+        (400, "Output blocked by content filtering policy", Refused, False, ""),
+        (400, "Unknown parameter: 'moderation'", BadRequest, True, ""),
         (302, "", SourceError, False, "final address"),
     )
     for status, body, kind, may_adapt, hint in cases:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.errors import BadRequest, KeyRejected, ServerFault
+from data.errors import BadRequest, KeyRejected, NotServed, ServerFault
 from data.event_loop import wait_for
 from data.records import ChatMessage, ChatReply, ChatRequest
 from kb.endpoints.cache import Learnt, ReplyCache
@@ -61,12 +61,12 @@ def test_no_part_is_given_up_that_the_server_takes(refused: dict[str, int]) -> N
     assert len(asked) <= 3 * len(LADDER)
 
 
-def refusing(**values: object) -> Callable[[Call], Reaction]:
+def refusing(status: int = 422, /, **values: object) -> Callable[[Call], Reaction]:
     """Return a script that refuses some values of some fields, in words that nobody knows."""
 
     def script(call: Call) -> Reaction:
         bad = [name for name, value in values.items() if call.payload.get(name) == value]
-        return Status(status=422, error={"message": f"{bad[0]}!"}) if bad else "Yes"
+        return Status(status=status, error={"message": f"{bad[0]}!"}) if bad else "Yes"
 
     return script
 
@@ -128,17 +128,19 @@ def test_a_request_whose_parts_the_server_has_taken_before_is_refused_for_its_co
         assert (server.n_calls, chat.form) == (3, FULL)
 
 
-def test_a_part_that_the_key_may_not_ask_for_is_told_from_a_bad_key() -> None:
-    def script(call: Call) -> Reaction:
-        return Status(status=403) if call.payload.get("logprobs") else "Yes"
-
-    with OpenAIServer(script) as server, Connection(Endpoint(model="m", base_url=server.base_url)) as chat:
-        assert wait_for(chat.reply(ASKED)).text == "Yes"
-        assert chat.form == Form(logprobs=0)
-    with OpenAIServer(Status(status=403)) as server, Connection(Endpoint(model="m", base_url=server.base_url)) as chat:
-        with pytest.raises(KeyRejected):
-            wait_for(chat.reply(ASKED))
-        assert server.n_calls == 2
+def test_a_part_that_no_provider_takes_is_told_from_a_bad_key_or_address_by_a_bare_request() -> None:
+    for status, error in ((403, KeyRejected), (404, NotServed)):
+        served = refusing(status, seed=1)
+        with OpenAIServer(served) as server, Connection(Endpoint(model="m", base_url=server.base_url)) as chat:
+            assert wait_for(chat.reply(ASKED)).text == "Yes"
+            assert chat.form == Form(seed=False)
+        refused = OpenAIServer(Status(status=status))
+        with refused as server, Connection(Endpoint(model="m", base_url=server.base_url)) as chat:
+            for n_calls in (2, 3):
+                with pytest.raises(error):
+                    wait_for(chat.reply(ASKED))
+                assert server.n_calls == n_calls
+            assert not {"seed", "logprobs", "response_format", "temperature"} & set(server.calls[1].payload)
 
 
 def test_a_fault_of_the_server_is_first_repeated_unchanged() -> None:

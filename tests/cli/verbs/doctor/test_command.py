@@ -69,11 +69,12 @@ def test_abilities_of_models_are_found_and_missing_ones_explained(cli: Any, tmp_
         assert ("--method decompose" in outcome.stdout) == (lacking == {"several pictures"})
         assert outcome.exit_code == (3 if "vision" in lacking else 0)
         assert {ability for (_, ability), is_there in abilities(outcome).items() if not is_there} == lacking
-    with OpenAIServer("ready") as server:
+    with OpenAIServer(lambda call: "ready" if call.payload["stream"] else Status(status=400)) as server:
         settings(tmp_path, server.base_url, "search", more="")
         text = cli.call("doctor", check=True).stdout
     assert "its answers cannot be checked; they are used with a warning" in text
     assert "--max-cost is not available" in text
+    assert "replied 'ready'; it only streams: stream = true saves refused requests" in text
 
 
 def test_reasoning_is_found_shown_or_hidden_and_a_budget_suggested(cli: Any, tmp_path: Path) -> None:

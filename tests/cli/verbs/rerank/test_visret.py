@@ -121,7 +121,7 @@ def test_anchors_of_the_named_species_replace_drawings(
     assert run.exit_code == 7 and "1 query could not be drawn" in run.stderr and "no drawings" in run.stderr
 
 
-def test_a_local_model_draws_by_its_settings(ranked: Any, monkeypatch: Any) -> None:
+def test_a_local_model_draws_by_its_settings(ranked: Any, photos: Path, monkeypatch: Any) -> None:
     """`tests/kb/endpoints/test_diffusion.py` has the model itself."""
     made: dict[str, Any] = {}
 
@@ -134,6 +134,10 @@ def test_a_local_model_draws_by_its_settings(ranked: Any, monkeypatch: Any) -> N
     run, _ = ranked("visret", *sets)
     assert run.exit_code == 3 and "diffusers is not installed" in run.stderr and "'.[draw]'" in run.stderr
     assert (made["model"], made["seed"], made["arguments"]) == ("green", 3, {"shade": 100})
+    stored = made["cache"].put("m", "a bird", 0, next(photos.glob("*.*")).read_bytes())
+    for more, found in (((), [stored]), (["--no-cache"], [])):
+        ranked("visret", *sets, more=more)
+        assert made["cache"].get("m", "a bird", 1) == found
 
 
 def test_text_baselines_connect_their_models(ranked: Any, server: OpenAIServer) -> None:
