@@ -57,7 +57,12 @@ def reply_of(answer: object, request: ChatRequest, endpoint: Endpoint) -> ChatRe
         choice.get("error") or whole.get("error"),
     )
     end = "failed" if error else end_of(finish)
-    tokens_in, tokens_out, tokens_said, tokens_thought = _usage(whole)
+    tokens_in, said_tokens, total, thought_tokens = tokens_of(
+        whole, "prompt_tokens", "completion_tokens", "total_tokens", "reasoning_tokens"
+    )
+    tokens_out = said_tokens  # some servers leave the reasoning out, and only their total shows it
+    if total is not None and tokens_in is not None:
+        tokens_out = max(said_tokens or 0, total - tokens_in) or None
     used: dict[str, Any] = {"input_tokens": tokens_in or 0, "output_tokens": tokens_out or 0}
     refusal = _mapping(message).get("refusal")
     if refusal or end == "refused":
@@ -79,8 +84,8 @@ def reply_of(answer: object, request: ChatRequest, endpoint: Endpoint) -> ChatRe
     if thoughts and logprobs:
         logprobs = tokens_of_answer(logprobs, text) if text else None
     # With hidden thoughts, the tokens may be used up whatever the `finish_reason` is.
-    is_used_up = request.max_tokens is not None and tokens_said >= request.max_tokens
-    is_cut = end == "cut off" or (tokens_thought > 0 and (not text or is_used_up))
+    is_used_up = request.max_tokens is not None and (said_tokens or 0) >= request.max_tokens
+    is_cut = end == "cut off" or (thought_tokens is not None and (not text or is_used_up))
     if not text and not logprobs and not is_cut:
         what = "reasoning without an answer" if thoughts else "an empty reply"
         raise MalformedAnswer(f"{where}: {what}", hint=THINKING_HINT if thoughts else None)
@@ -94,7 +99,7 @@ def reply_of(answer: object, request: ChatRequest, endpoint: Endpoint) -> ChatRe
         logprobs=logprobs,
         finish="length" if is_cut else "stop",
         reasoning=thoughts,
-        reasoning_tokens=tokens_thought,
+        reasoning_tokens=thought_tokens or 0,
         citations=_citations(whole, message),
         **used,
     )
@@ -110,18 +115,11 @@ def _mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _usage(answer: Mapping[str, Any]) -> tuple[int | None, int | None, int, int]:
-    """Return the tokens of request and reply, None if unknown; the ones which the limit counts, and those of reasoning.
-
-    Some servers leave the reasoning out of `completion_tokens`, and only their total shows it; zeros are unknown.
-    """
-    usage = _mapping(answer.get("usage"))
-    names = ("prompt_tokens", "completion_tokens", "total_tokens")
-    counts = [usage.get(name) for name in names]
-    counts.append(_mapping(usage.get("completion_tokens_details")).get("reasoning_tokens"))
-    asked, said, total, thought = (n if isinstance(n, int) and n > 0 else None for n in counts)
-    out = said if total is None or asked is None else max(said or 0, total - asked)
-    return asked, out or None, said or 0, thought or 0
+def tokens_of(answer: object, *names: str) -> list[int | None]:
+    """Return counts in the `usage` of an answer; those that are missing or 0 are unknown."""
+    usage = _mapping(_mapping(answer).get("usage"))
+    counts = {**_mapping(usage.get("completion_tokens_details")), **usage}
+    return [n if isinstance(n := counts.get(name), int) and n > 0 else None for name in names]
 
 
 def _text_and_thinking(content: object, where: str) -> tuple[str, str]:

@@ -24,8 +24,7 @@ from data.event_loop import in_background
 from data.records import ChatReply, ChatRequest
 from kb.endpoints.answer import is_complete, reply_of
 from kb.endpoints.cache import Learnt, ReplyCache, request_key
-from kb.endpoints.client import Client, RetryPolicy
-from kb.endpoints.endpoint import Budget, Endpoint
+from kb.endpoints.client import Client
 from kb.endpoints.form import TOKENS, Body, Form, bare, body_of, least_change, most_input_tokens, rungs
 
 ROOMS: Final = (2_048, 8_192, 32_768)
@@ -44,24 +43,12 @@ class Connection(Client):
     later, and a request that the server refuses in another form. A request counts as in flight until its reply is on
     disk, so a kill loses at most `max_concurrent` replies. Refusals are stored too. A request that equals one in flight
     waits for the same reply at no cost.
-
-    Args: as of `Client`, and
-        cache: the reply cache, which is closed with the connection; None stores nothing.
     """
 
-    def __init__(
-        self,
-        endpoint: Endpoint,
-        key: str = "",
-        *,
-        cache: ReplyCache | None = None,
-        budget: Budget | None = None,
-        offline: bool = False,
-        retry: RetryPolicy | None = None,
-    ) -> None:
-        super().__init__(endpoint, key, budget=budget, offline=offline, retry=retry)
-        self._cache = cache
-        self._learnt = Learnt() if cache is None or offline else cache.learnt(endpoint)
+    _cache: ReplyCache | None
+
+    def _begin(self) -> None:
+        self._learnt = Learnt() if self._cache is None or self._is_offline else self._cache.learnt(self.endpoint)
         self._taken: set[str] = set()
         """Optional parts, as sent, that the server has taken: a request with these is refused for its contents."""
         self._refused_in_all_forms: set[tuple[Form, str, bool]] = set()
@@ -71,14 +58,6 @@ class Connection(Client):
     def form(self) -> Form:
         """The form of requests that the server takes, as far as known."""
         return self._learnt.form
-
-    def close(self) -> None:
-        """Close the HTTP connections and the cache."""
-        try:
-            super().close()
-        finally:
-            if self._cache is not None:
-                self._cache.close()
 
     async def reply(self, request: ChatRequest) -> ChatReply:
         """Return the cached reply, else the model's once it is stored.

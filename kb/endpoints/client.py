@@ -34,6 +34,7 @@ from data.errors import (
 from data.event_loop import wait_for
 from data.files import Closing
 from kb.endpoints.answer import chat_of_events
+from kb.endpoints.cache import DrawingCache, ReplyCache
 from kb.endpoints.endpoint import Budget, Endpoint
 from kb.endpoints.failures import error_in_answer, error_of, shortened, without_key
 from kb.http import at_most
@@ -76,6 +77,7 @@ class Client(Closing):
     Args:
         endpoint: address, model, prices and limits.
         key: the API key; empty for a server without one. It appears in no name, error or log.
+        cache: the stored replies or drawings, closed with the connections; without one, nothing is stored.
         budget: the cost limit; by default none, but all cost is counted.
         offline: only the cache may answer.
         retry: number and spacing of tries.
@@ -91,6 +93,7 @@ class Client(Closing):
         endpoint: Endpoint,
         key: str = "",
         *,
+        cache: ReplyCache | DrawingCache | None = None,
         budget: Budget | None = None,
         offline: bool = False,
         retry: RetryPolicy | None = None,
@@ -103,6 +106,7 @@ class Client(Closing):
                 f"The price of {self.name} is unknown, so a cost limit cannot be enforced.", hint=self.price_hint
             )
         self._key, self._is_offline, self._policy = key, offline, retry or RetryPolicy()
+        self._cache: Any = cache
         self._slots = asyncio.Semaphore(endpoint.max_concurrent)
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         """One for each request in flight, by its key."""
@@ -110,12 +114,20 @@ class Client(Closing):
         self._not_before = 0.0
         self._has_answered = False
         self._told: set[str] = set()
+        self._begin()
+
+    def _begin(self) -> None:
+        """Set what a kind of client has besides."""
 
     def close(self) -> None:
-        """Close the connections."""
+        """Close the connections and the cache."""
         sdk, self._sdk = self._sdk, None
-        if sdk is not None:
-            wait_for(sdk.close())
+        try:
+            if sdk is not None:
+                wait_for(sdk.close())
+        finally:
+            if isinstance(self._cache, Closing):
+                self._cache.close()
 
     def _is_priced(self) -> bool:
         return self.endpoint.is_priced

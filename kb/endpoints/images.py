@@ -29,16 +29,15 @@ from data.errors import (
 )
 from data.event_loop import in_background
 from data.files import file_state, sha256_hex
+from kb.endpoints.answer import tokens_of
 from kb.endpoints.cache import DrawingCache
-from kb.endpoints.client import Client, RetryPolicy
-from kb.endpoints.endpoint import Budget, Endpoint
+from kb.endpoints.client import Client
 from kb.endpoints.failures import shortened
 from kb.http import at_most
 
 TOKENS_PER_DRAWING: Final = 6_240  # of gpt-image-1 at quality "high", 1024 x 1536; the least reserved for a cost limit
 MAX_BYTES: Final = 50 * 2**20
 """Most bytes of one drawing."""
-_MOST_AT_ONCE: Final = 100
 Made = tuple[list[bytes], float | None]
 """New drawings as PNG files, at least one, and their cost in US dollars; None if unknown."""
 
@@ -91,23 +90,13 @@ class ImageConnection(Client):
     Each answer is stored before the next request, so a kill loses the drawings of one request at most. A server that
     sends fewer images than requested is asked again for the rest, and one that refuses several at a time for one at a
     time. Size, quality and format are fields of the endpoint's `extra_body`; dall-e models are asked for base64, since
-    their URLs are on another host. Arguments as of `Client`, and `cache`, the stored drawings.
+    their URLs are on another host. It needs a cache.
     """
 
     price_hint = "Set price_per_request (US dollars per drawing) of [llm.image], or price_in and price_out."
 
-    def __init__(
-        self,
-        endpoint: Endpoint,
-        key: str = "",
-        *,
-        cache: DrawingCache,
-        budget: Budget | None = None,
-        offline: bool = False,
-        retry: RetryPolicy | None = None,
-    ) -> None:
-        super().__init__(endpoint, key, budget=budget, offline=offline, retry=retry)
-        self._cache, self._most = cache, _MOST_AT_ONCE
+    _cache: DrawingCache
+    _most = 100  # at once
 
     async def draw(self, prompt: str, n: int) -> Drawings:
         """Return `n` drawings of a prompt, or fewer with the problem if not all could be drawn.
@@ -159,7 +148,7 @@ class ImageConnection(Client):
             items = [item for item in data if isinstance(item, Mapping)] if isinstance(data, list) else []
             if not items:
                 raise MalformedAnswer(f"{endpoint.address}: expected images, got {shortened(answer)}")
-            n_in, n_out = _usage_of(answer)
+            n_in, n_out = tokens_of(answer, "input_tokens", "output_tokens")
             cost = endpoint.drawing_usd(
                 len(items), most_in if n_in is None else n_in, len(items) * most_out if n_out is None else n_out
             )
@@ -236,14 +225,6 @@ class ImageConnection(Client):
         except (httpx.InvalidURL, SourceError) as error:
             why = str(error)
         raise SourceError(f"{where}: a drawing could not be downloaded: {why}")
-
-
-def _usage_of(answer: object) -> tuple[int | None, int | None]:
-    """Return the tokens of an answer, of the request and of its images; None where the server does not count them."""
-    usage = answer.get("usage") if isinstance(answer, Mapping) else None
-    counts = [usage.get(name) if isinstance(usage, Mapping) else None for name in ("input_tokens", "output_tokens")]
-    first, second = (n if isinstance(n, int) and n >= 0 else None for n in counts)
-    return first, second
 
 
 # diffusers
