@@ -157,15 +157,15 @@ def usage_fields(distilling: OpenDistiller) -> dict[str, object]:
         "model": chat.name,
         "model calls": ", ".join(calls),
         "tokens": f"{meter.input_tokens:,} in, {meter.output_tokens:,} out",
-        "cost": cost_text(meter),
+        "cost": cost_text(meter, "text"),
         "repaired": ", ".join(f"{kind} {n:,}" for kind, n in repairs),
     }
 
 
-def cost_text(meter: Meter, kind: str = "text") -> str:
+def cost_text(meter: Meter, kind: str = "") -> str:
     """Return the cost so far in words, for a model of `[llm.KIND]`."""
     if meter.unpriced:
-        return f"unknown: set price_in and price_out of [llm.{kind}]"
+        return f"unknown: set price_in and price_out of {f'[llm.{kind}]' if kind else 'the models'}"
     lost = f", and up to ${meter.unsure_usd:.4f} for lost replies" if meter.unsure_usd else ""
     spent = "less than $0.0001" if 0 < meter.spent_usd < 0.0001 else f"${meter.spent_usd:.4f}"
     return spent + lost

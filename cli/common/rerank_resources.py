@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from cli.common import wiring
-from cli.common.language_models import DRAWINGS, connect_images, connect_model, is_fresh
+from cli.common.language_models import DRAWINGS, connect_images, connect_model, cost_text, is_fresh
 from cli.common.settings import Settings
 from data.errors import MissingRequirement
 from data.words import plural
@@ -151,10 +151,8 @@ def cost_lines(budget: Budget, connections: Sequence[Connection | ImageConnectio
     meter = budget.meter
     retries = plural(sum(connection.n_retries for connection in connections), "retry", "retries")
     calls = f"{plural(meter.calls, 'model call')}, {meter.cached:,} from the cache, {retries}"
-    if meter.unpriced:
-        return [calls, "cost unknown: set price_in and price_out"]
-    lost = f", up to ${meter.unsure_usd:.4f} more for lost replies" if meter.unsure_usd else ""
-    return [calls, f"${meter.spent_usd:.4f}{lost}, ${meter.spent_usd / max(1, n_queries):.4f} per query"]
+    share = f"${meter.spent_usd / max(1, n_queries):.4f} per query"
+    return [calls, f"cost {cost_text(meter)}" if meter.unpriced else f"{cost_text(meter)}, {share}"]
 
 
 # Long: it opens one resource after the other, as the plan says.

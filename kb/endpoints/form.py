@@ -19,8 +19,8 @@ class Form:
 
     json: Literal["schema", "plain schema", "object", "text"] = "schema"
     """`plain schema`: without limits of numbers and lists; `object`: `json_object`; `text`: described in words."""
-    logprobs: int | None = None
-    """Most alternatives per token; 0 asks for no log-probabilities."""
+    logprobs: int = 20
+    """Most alternatives per token, 20 by the protocol; 0 asks for no log-probabilities."""
     seed: bool = True
     temperature: bool = True
     tokens: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
@@ -35,7 +35,7 @@ class Form:
 
 # The values of each part in the order tried; never without a limit of tokens: the cost would have none.
 _VALUES: Final[dict[str, tuple[object, ...]]] = {
-    "json": ("schema", "plain schema", "object", "text"), "logprobs": (None, 5, 0), "seed": (True, False),
+    "json": ("schema", "plain schema", "object", "text"), "logprobs": (20, 5, 0), "seed": (True, False),
     "temperature": (True, False), "tokens": ("max_tokens", "max_completion_tokens"), "effort": (True, False),
     "roles": ("all", "joined", "user"), "stream": (False, True), "stream_usage": (True, False),
 }  # fmt: skip
@@ -56,23 +56,19 @@ def body_of(endpoint: Endpoint, request: ChatRequest, form: Form | None = None) 
     schema = request.json_schema
     in_words = "" if schema is None or "schema" in form.json else _in_words(schema)
     messages = _messages(request, form.roles, in_words)
-    body: Body = {"model": endpoint.model, "messages": messages, "stream": form.stream or endpoint.stream}
-    if body["stream"] and form.stream_usage:
-        body["stream_options"] = {"include_usage": True}
-    if request.temperature is not None and form.temperature:
-        body["temperature"] = request.temperature
-    if request.max_tokens is not None:
-        body[form.tokens] = request.max_tokens
-    if request.seed is not None and form.seed:
-        body["seed"] = request.seed
-    if request.top_logprobs is not None and form.logprobs != 0:
-        most = request.top_logprobs if form.logprobs is None else min(form.logprobs, request.top_logprobs)
-        body |= {"logprobs": True, "top_logprobs": most}
-    if schema is not None and form.json != "text":
-        body["response_format"] = _response_format(schema, form.json)
-    if endpoint.reasoning_effort is not None and form.effort:
-        body["reasoning_effort"] = endpoint.reasoning_effort
-    return body | dict(endpoint.extra_body)
+    is_streamed, top = form.stream or endpoint.stream, min(request.top_logprobs or 0, form.logprobs)
+    optional = {
+        "stream_options": {"include_usage": True} if is_streamed and form.stream_usage else None,
+        "temperature": request.temperature if form.temperature else None,
+        form.tokens: request.max_tokens,
+        "seed": request.seed if form.seed else None,
+        "logprobs": True if top else None,
+        "top_logprobs": top or None,
+        "response_format": None if schema is None or form.json == "text" else _response_format(schema, form.json),
+        "reasoning_effort": endpoint.reasoning_effort if form.effort else None,
+    }
+    sent = {name: value for name, value in optional.items() if value is not None}
+    return {"model": endpoint.model, "messages": messages, "stream": is_streamed, **sent, **endpoint.extra_body}
 
 
 def most_input_tokens(request: ChatRequest, *, image_tokens: int) -> int:
