@@ -116,7 +116,7 @@ def _mapping(value: object) -> Mapping[str, Any]:
 
 
 def tokens_of(answer: object, *names: str) -> list[int | None]:
-    """Return counts in the `usage` of an answer; those that are missing or 0 are unknown."""
+    """Return counts in the `usage` of an answer; missing ones and zeros are unknown."""
     usage = _mapping(_mapping(answer).get("usage"))
     counts = {**_mapping(usage.get("completion_tokens_details")), **usage}
     return [n if isinstance(n := counts.get(name), int) and n > 0 else None for name in names]

@@ -186,7 +186,7 @@ class Budget:
         self._reserved_usd = 0.0
         self._in_flight = 0
         self._settled: asyncio.Event | None = None
-        """For those that wait until a request in flight is settled."""
+        """Set when a request in flight is settled, for the waiting ones."""
 
     @property
     def counted_usd(self) -> float:
