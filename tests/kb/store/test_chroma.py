@@ -2,11 +2,14 @@ import ast
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import chromadb
 import numpy as np
+import pytest
 
+from data.errors import StoreError
 from kb.store.chroma import Chroma, Row, tidy
 from kb.store.layout import KnowledgeBaseInfo
 
@@ -24,6 +27,9 @@ def test_more_rows_than_chroma_takes_at_once_are_written_in_batches(tmp_path: Pa
         collections.delete(name, [row.id for row in rows[1:]])
         assert collections.texts(name, ["0000", "0001"]) == {"0000": ("", {"n": 0})}
         assert collections.vectors(name, []) == {}
+        with pytest.raises(StoreError) as caught:  # Chroma's own words reach no user
+            collections.upsert(name, [replace(rows[0], vector=np.ones(3, dtype=np.float32))])
+        assert str(caught.value) == f"The store in {tmp_path} cannot be read or changed"
 
 
 def test_every_vector_is_found_in_a_tidy_folder_and_memory_that_a_write_left_is_gone(tmp_path: Path) -> None:
