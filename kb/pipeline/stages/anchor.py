@@ -39,7 +39,7 @@ def anchor(run: BuildRun) -> None:
     # After a loss (no fingerprint), all photos are downloaded again: a whole file may be unreadable.
     trusted = [done[key] for key in todo if key in done and done[key].fingerprint]
     run.source.reuse_photos(_stored_photos(run, trusted))
-    tracker = run.track("anchor", len(todo))
+    tracker = run.track("anchor", len(todo), kept=len(marks) - len(todo))
     for group in grouped(todo, GROUP):
         articles = []
         for key in group:

@@ -44,7 +44,7 @@ def distil(run: BuildRun) -> None:
     marks |= {key: fingerprint(dumps(term)) for key, term in given.items()}
     todo = run.todo("distil", marks)
     ledger.set_fact(FACT, kind_of(run.distiller.name))
-    tracker = run.track("distil", len(todo))
+    tracker = run.track("distil", len(todo), kept=len(marks) - len(todo))
     by_model = {
         key: (pages[key], taxon_of[key], marks[key])
         for key in todo

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import socket
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -47,7 +47,7 @@ def encode(run: BuildRun, subjects: Subjects) -> set[str]:
     """
     if lost := lost_collections(run.layout, run.info, run.ledger):
         _restore(run, lost)
-    return _encode(run, subjects, _outdated(run, subjects))
+    return _encode(run, subjects, *_outdated(run, subjects))
 
 
 def _restore(run: BuildRun, lost: Sequence[str]) -> None:
@@ -69,8 +69,9 @@ def _restore(run: BuildRun, lost: Sequence[str]) -> None:
         ledger.encoded.drop(unpublished)
         ledger.drop_steps(unpublished, ["encode"])
         ledger.drop_encoding(lost)
-    pending = {name: keys if name in lost else [] for name, keys in _outdated(run, known).items()}
-    failed = _encode(run, known, pending, lost=lost)
+    outdated, kept = _outdated(run, known)
+    pending = {name: keys if name in lost else [] for name, keys in outdated.items()}
+    failed = _encode(run, known, pending, kept, lost=lost)
     photos = [name for name in lost if run.collections[name][0] == "anchors"]
     with publishing(run.layout, run.info, ledger, track=lambda n: run.track("index", n).add):
         for group in grouped(known, GROUP):
@@ -87,9 +88,14 @@ def _readable(run: BuildRun, subject: Subject, collections: Sequence[str]) -> Su
 
 
 def _encode(
-    run: BuildRun, subjects: Subjects, pending: Mapping[str, Sequence[str]], *, lost: Sequence[str] = ()
+    run: BuildRun,
+    subjects: Subjects,
+    pending: Mapping[str, Sequence[str]],
+    kept: Mapping[str, int],
+    *,
+    lost: Sequence[str] = (),
 ) -> set[str]:
-    failed = _encode_pictures(run, pending, subjects, lost)
+    failed = _encode_pictures(run, pending, kept, subjects, lost)
     # A failed one stays as it was, unless that is lost.
     wanted = {
         name: [key for key in pending[name] if lost or key not in failed]
@@ -97,16 +103,17 @@ def _encode(
         if kind != "anchors"
     }
     # A count of its own: the time of photos says nothing about that of texts.
-    tracker = run.track("encode", sum(map(len, wanted.values())))
+    tracker = run.track("encode", sum(map(len, wanted.values())), kept=sum(kept[name] for name in wanted))
     for name, keys in wanted.items():
         kind, space = run.collections[name]
         _encode_texts(run, name, kind, space, subjects.of(keys), tracker)
     return failed
 
 
-def _outdated(run: BuildRun, subjects: Subjects) -> dict[str, list[str]]:
-    """Return collection -> the subjects whose items in it are new, changed or failed, sorted by id."""
+def _outdated(run: BuildRun, subjects: Subjects) -> tuple[dict[str, list[str]], Counter[str]]:
+    """Return collection -> the subjects with new, changed or failed items in it, and the number of others."""
     found: dict[str, list[str]] = {collection: [] for collection in run.collections}
+    kept = Counter[str]()
     for group in grouped(subjects, IN_MEMORY):
         ids = [subject_id(subject) for subject in group]
         for collection, (kind, _) in run.collections.items():
@@ -114,16 +121,22 @@ def _outdated(run: BuildRun, subjects: Subjects) -> dict[str, list[str]]:
             for key, subject in zip(ids, group, strict=True):
                 if items_of(subject, kind):
                     mark = _mark(run, subject, collection, kind, done.get(key))
-                    found[collection] += [] if is_current(done.get(key), mark) else [key]
-    return found
+                    is_kept = is_current(done.get(key), mark)
+                    kept[collection] += is_kept
+                    found[collection] += [] if is_kept else [key]
+    return found, kept
 
 
 def _encode_pictures(
-    run: BuildRun, pending: Mapping[str, Sequence[str]], subjects: Subjects, lost: Sequence[str]
+    run: BuildRun,
+    pending: Mapping[str, Sequence[str]],
+    kept: Mapping[str, int],
+    subjects: Subjects,
+    lost: Sequence[str],
 ) -> set[str]:
     collections = {name: space for name, (kind, space) in run.collections.items() if kind == "anchors"}
     missing = {name: set(pending[name]) for name in collections}
-    tracker = run.track("encode", sum(map(len, missing.values())))
+    tracker = run.track("encode", sum(map(len, missing.values())), kept=sum(kept[name] for name in missing))
     wanted = subjects.of(sorted(set().union(*missing.values())))
     waiting: deque[tuple[list[Subject], list[tuple[str, str]]]] = deque()
     all_failed: set[str] = set()
