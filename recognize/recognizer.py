@@ -44,7 +44,7 @@ from recognize.confidence.evidence import (
     taxon_of,
 )
 from recognize.confidence.place import OccurrenceModel, PlacePrior, place_text, week_of
-from recognize.confidence.prior import ListPrior, Prior, SpeciesList, judged, temperature_of
+from recognize.confidence.prior import ListPrior, Prior, SpeciesList, judged, quarter_of, temperature_of
 from recognize.detect.birds import BIRD, CLEAR_COSINE, looks_of_birds, seen_kind, shows_bird
 from recognize.encounters import KeptPhotos, Source, encode_encounters, first_photos
 from recognize.photos import Decoded
@@ -130,6 +130,7 @@ class Recognizer:
         occurrence: OccurrenceModel | None = None,
         place: Place | None = None,
         place_odds: float = PLACE_ODDS,
+        date: str | None = None,
         n_chunks: int | None = None,
         batch_size: int = 32,
         engine: Engine = LOCAL,
@@ -154,6 +155,7 @@ class Recognizer:
                 hardly ever reported at the place in the week of the photo become less likely.
             place: place of all photos, from `recognize.place_of`; default: that of each photo's EXIF data, if any.
             place_odds: odds against such a species; 1 ignores places.
+            date: ISO 8601 date of all photos, for place and list; default: that of each photo's EXIF data, if any.
             n_chunks: for presets that rank chunks: the candidates are the species of this many best chunks instead of
                 `k` species, as for the reader of VR-RAG (section 5.3).
             batch_size: photos encoded at once.
@@ -209,7 +211,9 @@ class Recognizer:
         self.species_list = species_list
         self.prior = self._prior(species_list)
         """Prior of the species list."""
-        self.occurrence, self.place, self.place_odds = occurrence, place, place_odds
+        self.occurrence, self.place, self.place_odds, self.date = occurrence, place, place_odds, date
+        if date is not None and quarter_of(date) is None:
+            raise UsageError(f"Expected a date such as 2026-05-31, got {date}")
         if occurrence is not None:
             self._settings = replace(self._settings, n_shown=max(self._settings.n_shown, PlacePrior.reach))
         self._photos = KeptPhotos(encoders, batch_size=batch_size, engine=engine)
@@ -467,10 +471,11 @@ class Recognizer:
 
     def _boosts(self, ranking: Ranking, photo: Photo) -> list[_Boost]:
         """Return the ranking with the species list, then with the place as well, as far as there are any."""
-        facts: list[tuple[Prior[Any], Any]] = [] if self.prior is None else [(self.prior, photo.date)]
+        date = self.date or photo.date
+        facts: list[tuple[Prior[Any], Any]] = [] if self.prior is None else [(self.prior, date)]
         place = self.place if self.place is not None or photo.place is None else place_at(*photo.place)
         if place is not None and self._places is not None:
-            facts.append((self._places, (place, week_of(photo.date))))
+            facts.append((self._places, (place, week_of(date))))
         boosts = []
         for prior, taken in facts:
             ranking = prior.apply(ranking, taken)

@@ -73,6 +73,9 @@ if TYPE_CHECKING:
     "--place", metavar="PLACE",
     help="Place of the photos: city, country, US state, or latitude,longitude. Default: GPS data of each photo.",
 )  # fmt: skip
+@click.option(
+    "--date", metavar="DATE", help="Date of the photos, such as 2026-05-31. Default: EXIF data of each photo."
+)
 @click.option("--fast", is_flag=True, help="Compare photos as a whole, without looking for birds in them.")
 @click.option("--scores", is_flag=True, help="Show the scores of the candidates and their stages (table only).")
 @click.option(
@@ -154,6 +157,7 @@ class Given:
     group_by: str | None
     species_list: Path | None
     place: str | None
+    date: str | None
     fast: bool
     scores: bool
     explain: bool
@@ -249,6 +253,7 @@ def _opened(
         occurrence=occurrence,
         place=place,
         place_odds=method.place_odds,
+        date=given.date,
         fast=given.fast,
         engine=stack.enter_context(open_engine(settings)),
     )

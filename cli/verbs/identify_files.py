@@ -154,6 +154,8 @@ def identify_parameters(store: KnowledgeBase, recognizer: Recognizer) -> dict[st
         parameters["species_list"] = recognizer.species_list.id
     if recognizer.place is not None:
         parameters["place"] = f"{recognizer.place.name} {recognizer.place.points[0]}"
+    if recognizer.date is not None:
+        parameters["date"] = recognizer.date
     if recognizer.occurrence is not None:
         parameters["place_model"] = recognizer.occurrence.path.name
     if recognizer.place_odds != PLACE_ODDS:

@@ -54,6 +54,8 @@ def test_the_species_that_is_reported_at_the_place_is_first(identify: Any, tmp_p
         assert here["scores"]["place"] == 0 > elsewhere["scores"]["place"]
         boosts.append(elsewhere["scores"]["place"])
     assert boosts[2] < boosts[0]
+    assert identify("--place", "Germany", "--date", "2026-05-31")["place_name"] == "Germany in May"
+    assert "such as 2026-05-31" in identify("--place", "Germany", "--date", "31 May", code=2).stderr
     assert identify("--place", "Germany", "--set", "place_odds=1")["place_name"] is None
     outcome = identify("--place", "Germny", code=5)
     assert 'Unknown place "Germny"' in outcome.stderr and "Did you mean Germany" in outcome.stderr
