@@ -21,8 +21,8 @@ from kb.endpoints.form import most_input_tokens
 
 End = Literal["complete", "cut off", "refused", "failed"]
 _COMPLETE: Final = frozenset({"", "stop", "eos", "eos_token", "end_turn"})
-_CUT_OFF: Final = re.compile(r"length|max_\w*tokens|token_limit")
-_REFUSED: Final = re.compile(r"content[_-]filter|safety|refus|sensitive|recitation|prohibited|blocklist|guardrail")
+_CUT_OFF: Final = re.compile(r"length|max_\w*tokens|token_limit|context_window")
+_REFUSED: Final = re.compile(r"content[_-]filter|safety|refus|sensitive|recitation|prohibited|blocklist|spii|guardrail")
 THINKING_HINT: Final = (
     "Turn the reasoning off: extra_body = {chat_template_kwargs = {enable_thinking = false}} or reasoning_effort = "
     '"none" of the model. What the server then sends as reasoning is read as the answer.'

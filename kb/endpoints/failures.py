@@ -190,26 +190,24 @@ def _texts(values: Values) -> list[str]:
 
 
 def _wait_s(status: int, headers: Mapping[str, str], values: Values, told: str) -> float | None:
-    """Return the seconds that a server asks to wait, wherever it says so; None if it does not."""
-    if (wait_s := _duration_s(f"{headers.get('retry-after-ms', '')} ms")) is not None:
+    """Return the seconds that a server asks to wait, in headers or in its body; None if it does not."""
+    known = {name.lower().replace("_", "-"): str(value) for name, value in values} | dict(headers)
+    if (wait_s := _duration_s(f"{known.get('retry-after-ms', '')} ms")) is not None:
         return wait_s
     stated = _WAIT.search(told)
-    found = [
-        parse_retry_after(headers.get("retry-after")),
-        *(_duration_s(value) for name, value in values if name == "retryDelay"),
-        _duration_s(stated[1].rstrip(".")) if stated else None,
-    ]
+    found = [parse_retry_after(known.get("retry-after")), _duration_s(known.get("retrydelay"))]
+    found += [_duration_s(stated[1].rstrip("."))] if stated else []
     if status == 429 and not any(each is not None for each in found):
-        for name, value in headers.items():
-            left = headers.get(name.replace("reset", "remaining"), "0")
+        for name, value in known.items():
+            left = known.get(name.replace("reset", "remaining"), "0")
             if name.startswith("x-ratelimit-reset") and left in ("0", "0.0"):
                 found.append(_duration_s(value))
     return max((each for each in found if each is not None), default=None)
 
 
-def _duration_s(value: object) -> float | None:
+def _duration_s(value: str | None) -> float | None:
     """Return the seconds of `7.66s`, `120 ms`, `6m0s`, `2 minutes`, a number of seconds, or the moment of a clock."""
-    text = str(value or "").strip().lower()
+    text = (value or "").strip().lower()
     match = _DURATION.fullmatch(text)
     if not text or match is None:
         return None

@@ -23,14 +23,10 @@ from kb.endpoints.failures import shortened
 from kb.endpoints.images import ImageConnection
 
 Kind = Literal["text", "vision", "search", "image"]
-Ability = Literal[
-    "answers", "answers at once", "JSON schema", "logprobs", "vision", "several pictures", "citations", "size", "price"
-]  # fmt: skip
 Seen = tuple[bool, str] | tuple[bool, str, str]
 """Whether a model has an ability, what it replied, and advice."""
 
-# The fallback when an ability is missing.
-WITHOUT: dict[Ability, str] = {
+WITHOUT: Final = {
     "answers": "features that need this model are not available",
     "answers at once": "replies that are cut off are asked for again with more tokens",
     "JSON schema": "the schema is described in words; replies that do not follow it are requested again",
@@ -41,6 +37,7 @@ WITHOUT: dict[Ability, str] = {
     "size": "drawings are used in the size that the server sends; it may cost more or less",
     "price": "--max-cost is not available; cost is not reported",
 }
+"""Abilities, and the fallback where one is missing."""
 _PATIENCE: Final = RetryPolicy(tries=2, tries_if_malformed=1)
 _FEW: Final = 300  # tokens, for questions that a word answers
 
@@ -52,7 +49,7 @@ class Probe:
     endpoint: str
     """`text`, `vision`, `search`, `image`."""
     model: str
-    ability: Ability
+    ability: str
     is_there: bool
     seen: str
     without: str = ""
@@ -67,16 +64,18 @@ def probe(kind: Kind, endpoint: Endpoint, key: str = "") -> list[Probe]:
     found = []
     for ability, (is_there, seen, *advice) in (_drawn if kind == "image" else _asked)(kind, endpoint, key):
         without = "" if is_there else "; ".join([WITHOUT[ability], *advice])
-        model = endpoint.address
-        found.append(Probe(endpoint=kind, model=model, ability=ability, is_there=is_there, seen=seen, without=without))
+        named = {"endpoint": kind, "model": endpoint.address, "ability": ability}
+        found.append(Probe(**named, is_there=is_there, seen=seen, without=without))
     return found
 
 
-def _asked(kind: Kind, endpoint: Endpoint, key: str) -> Iterator[tuple[Ability, Seen]]:
+def _asked(kind: Kind, endpoint: Endpoint, key: str) -> Iterator[tuple[str, Seen]]:
     with Connection(endpoint, key, retry=_PATIENCE) as chat:
-        for ability in _ABILITIES[kind]:
+        for ability, test in _TESTS.items():
+            if ability in _NOT_OF[kind]:
+                continue
             try:
-                seen = _TESTS[ability](chat)
+                seen = test(chat)
             except FieldmarkError as error:
                 seen = False, _told(error)
             yield ability, seen
@@ -199,18 +198,15 @@ def _price(chat: Connection) -> Seen:
     return True, f"${endpoint.price_in:g} in, ${endpoint.price_out:g} out per million tokens"
 
 
-_TESTS: Final[dict[Ability, Callable[[Connection], Seen]]] = {
-    "answers": _answers, "answers at once": _answers_at_once, "JSON schema": _json_schema, "logprobs": _logprobs,
-    "vision": _vision, "several pictures": _several_pictures, "citations": _citations, "price": _price,
+_TESTS: Final[dict[str, Callable[[Connection], Seen]]] = {
+    "answers": _answers, "answers at once": _answers_at_once, "vision": _vision, "several pictures": _several_pictures,
+    "logprobs": _logprobs, "JSON schema": _json_schema, "citations": _citations, "price": _price,
 }  # fmt: skip
-_ABILITIES: Final[dict[Kind, tuple[Ability, ...]]] = {
-    "text": ("answers", "answers at once", "JSON schema", "price"),
-    "vision": ("answers", "answers at once", "vision", "several pictures", "logprobs", "JSON schema", "price"),
-    "search": ("answers", "answers at once", "citations", "price"),
-}
+_OF_VISION: Final = ("vision", "several pictures", "logprobs")
+_NOT_OF: Final = {"text": (*_OF_VISION, "citations"), "vision": ("citations",), "search": (*_OF_VISION, "JSON schema")}
 
 
-def _drawn(_kind: Kind, endpoint: Endpoint, key: str) -> Iterator[tuple[Ability, Seen]]:
+def _drawn(_kind: Kind, endpoint: Endpoint, key: str) -> Iterator[tuple[str, Seen]]:
     from data.images.decode import read_image
 
     try:

@@ -24,7 +24,7 @@ def reply(
 def test_only_known_words_end_a_reply_well() -> None:
     for end, words in {
         "complete": (None, "", "stop", "STOP", "eos", "eos_token", "end_turn"),
-        "cut off": ("length", "max_tokens", "MAX_TOKENS", "model_length", "max_output_tokens"),
+        "cut off": ("length", "max_tokens", "MAX_TOKENS", "model_length", "model_context_window_exceeded"),
         "refused": ("content_filter", "content_filter: RECITATION", "SAFETY", "refusal", "sensitive", "content-filter"),
         "failed": ("error", "abort", "insufficient_system_resource", "tool_calls", "somehow"),
     }.items():

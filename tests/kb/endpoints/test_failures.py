@@ -46,6 +46,7 @@ def test_the_wait_is_found_wherever_a_server_states_it() -> None:
     gemini = [{"error": {"message": "quota", "details": [{"@type": "RetryInfo", "retryDelay": "38s"}]}}]
     cases: tuple[tuple[object, dict[str, str], float | None], ...] = (
         ({}, {"retry_after": "7"}, 7.0),
+        ({"error": {"metadata": {"headers": {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "9s"}}}}, {}, 9.0),
         ({}, {"retry_after_ms": "1500"}, 1.5),
         (gemini, {}, 38.0),
         ({"error": {"message": "Please try again in 7.66s."}}, {}, 7.66),
