@@ -14,6 +14,8 @@ class FieldmarkError(Exception):
 
     exit_code: ClassVar[int] = 1
     retryable: ClassVar[bool] = False
+    may_adapt: bool = False
+    """Whether a model server may take the request without an optional part."""
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, fields, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -23,15 +22,10 @@ def request_key(model: str, request: ChatRequest) -> str:
     """Return the key of a request to a model: 64 hex digits of all that decides the reply, without secrets."""
     whole = {each.name: getattr(request, each.name) for each in fields(request) if each.compare}
     whole["messages"] = [
-        {"role": message.role, "text": message.text, "images": [_digest_of(image) for image in message.images]}
+        {"role": message.role, "text": message.text, "images": [sha256_hex(image) for image in message.images]}
         for message in request.messages
     ]
     return sha256_hex(f"{model}\n{json.dumps(whole, sort_keys=True, ensure_ascii=False, default=dict)}")
-
-
-@lru_cache(maxsize=64)  # a photo is sent with several questions
-def _digest_of(image: bytes) -> str:
-    return sha256_hex(image)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -123,14 +123,14 @@ class Connection(Client):
         cut_at = self._cache.cut_off_at(key) if self._cache is not None else 0
         limits: list[int | None] = [each for each in (first, *more) if each > cut_at] if start else [None]
         refused: BadRequest | None = None
-        paid: ChatReply | None = None  # with the tokens and cost of all tries
+        paid = nothing = ChatReply(text="", model=self.name, cost_usd=0.0, finish="length")
         while limits:
             limit = limits.pop(0)
             is_least = limit is None or limit <= least
             try:
                 reply = await self._answered(replace(request, max_tokens=limit), is_least=is_least)
             except TooFewTokens:
-                reply = ChatReply(text="", model=self.name, cost_usd=0.0, finish="length")
+                reply = nothing
             except BadRequest as error:  # perhaps for its tokens: every server has its own words for that
                 if limit is None or is_least or not error.may_be_of_length:
                     if first != limit and error.may_be_of_length:
@@ -153,21 +153,21 @@ class Connection(Client):
                 what = "reasons before it answers" if paid.reasons else "needs more"
                 few = f"{limit} tokens were too few, so its replies get more (kb doctor suggests settings)"
                 self._tell("cut off", f"{what}: {few}")
-        where = "in its reasoning" if paid and paid.reasons and not paid.text else "in its answer"
+        where = "in its reasoning" if paid.reasons and not paid.text else "in its answer"
         at = f"at {cut_at:,} tokens" if cut_at else "by the server"
         raise CutOff(
-            f"{self.name}: the reply was cut off {at}, {where if paid else 'in an earlier run'}"
+            f"{self.name}: the reply was cut off {at}, {'in an earlier run' if paid is nothing else where}"
             f"{', and the server allows no more' if refused else ''}",
             hint="Set max_tokens, reasoning_effort or extra_body of the model; kb doctor suggests values.",
-            input_tokens=paid.input_tokens if paid else 0,
-            output_tokens=paid.output_tokens if paid else 0,
-            cost_usd=paid.cost_usd if paid else 0.0,
+            input_tokens=paid.input_tokens,
+            output_tokens=paid.output_tokens,
+            cost_usd=paid.cost_usd,
         ) from refused
 
     async def _learn(self, learnt: Learnt) -> None:
         self._learnt = learnt
-        if self._cache is not None:  # fewer tokens are of this run alone: its prompts may be long
-            await asyncio.to_thread(self._cache.learn, self.endpoint, replace(learnt, room=max(learnt.room, 0)))
+        if self._cache is not None and learnt.room >= 0:  # fewer are of this run alone: its prompts may be long
+            await asyncio.to_thread(self._cache.learn, self.endpoint, learnt)
 
     async def _answered(self, request: ChatRequest, *, is_least: bool) -> ChatReply:
         """Ask until the server answers: again after a failure that passes, in another form after a refusal.
@@ -188,7 +188,7 @@ class Connection(Client):
             n_faults += isinstance(error, ServerFault)
             is_first_fault = isinstance(error, ServerFault) and n_faults == 1  # it may pass: first the same request
             parts = _optional_parts(body_of(self.endpoint, request, form))
-            if not _may_adapt(error) or is_first_fault or parts in self._taken:
+            if not error.may_adapt or is_first_fault or parts in self._taken:
                 return None
             async with self._ladder:  # one request looks for the form, the others use it
                 mark = form, "".join(letter for letter in str(error) if not letter.isdigit()), is_least
@@ -210,14 +210,14 @@ class Connection(Client):
         ladder = [rung for rung in rungs(form, request, self.endpoint) if is_least or rung[0] != "tokens"]
 
         async def no_other(again: FieldmarkError) -> None:
-            if _may_adapt(again):
+            if again.may_adapt:
                 raise again
 
         async def attempt(tried: Form) -> ChatReply | None:
             try:
                 return await self._tried(lambda: self._sent(request, tried), no_other)  # again if the server is busy
             except (SourceError, KeyRejected) as again:
-                if not _may_adapt(again):
+                if not again.may_adapt:
                     raise
                 return None
 
@@ -253,10 +253,6 @@ class Connection(Client):
         return reply
 
 
-def _may_adapt(error: FieldmarkError) -> bool:
-    return bool(getattr(error, "may_adapt", False))
-
-
 def _optional_parts(body: Body) -> str:
     """Return the parts of a body that a server may refuse whatever the messages say; tokens are a matter of length."""
     parts = {name: value for name, value in body.items() if name not in ("messages", *TOKENS)}
@@ -264,10 +260,8 @@ def _optional_parts(body: Body) -> str:
     return json.dumps([sorted(set(body) & set(TOKENS)), roles, parts], sort_keys=True, default=str)
 
 
-def _added(earlier: ChatReply | None, reply: ChatReply) -> ChatReply:
+def _added(earlier: ChatReply, reply: ChatReply) -> ChatReply:
     """Return a reply with the tokens and cost of the tries before it."""
-    if earlier is None:
-        return reply
     costs = (earlier.cost_usd, reply.cost_usd)
     return replace(
         reply,

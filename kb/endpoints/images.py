@@ -229,8 +229,6 @@ class ImageConnection(Client):
 
 # diffusers
 
-EXTRA: Final = "draw"
-
 
 class PipelineImages:
     """Draws images of prompts by a model of diffusers on this machine.
@@ -313,7 +311,7 @@ def _require(module: str) -> Any:  # noqa: ANN401
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        raise MissingDependency(module, extra=EXTRA) from error
+        raise MissingDependency(module, extra="draw") from error
 
 
 def _png(image: Any) -> bytes:  # noqa: ANN401  # of Pillow, which is imported late

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from data.errors import (
-    BadRequest,
     ConfigError,
     ConnectionRefused,
     KeyRejected,
@@ -149,7 +148,6 @@ def test_all_requests_obey_retry_after() -> None:
 
 ERRORS: tuple[tuple[Reaction, type[Exception], str], ...] = (
     (Answer(text=None, refusal="I cannot help with that."), Refused, "declined: I cannot help"),
-    (Answer(text="", finish="content_filter"), Refused, "filter blocked the reply"),
     (Status(status=400, error={"message": "no", "code": "content_policy_violation"}), Refused, "400: no"),
     (Answer(text=""), MalformedAnswer, "an empty reply"),
     (Raw(body=b"<html>Bad gateway</html>"), MalformedAnswer, "expected JSON, got '<html>Bad"),
@@ -160,8 +158,6 @@ ERRORS: tuple[tuple[Reaction, type[Exception], str], ...] = (
     (Raw(body=b'{"error": {"message": "wait", "code": 429}}'), RateLimited, "wait"),
     (Raw(body=b'{"error": {"message": "odd"}}'), MalformedAnswer, "odd"),
     (Status(status=500, error="oops"), ServerFault, "500: oops"),
-    (Status(status=404, error={"message": "no such model"}), BadRequest, "404: no such model"),
-    (Status(status=302, headers={"location": "http://127.0.0.1:9/"}), SourceError, "302"),
     (Status(status=429, headers={"retry-after": "7"}), RateLimited, "429"),
     (Status(status=429, error={"message": "pay", "code": "insufficient_quota"}), SourceError, "429: pay"),
     (Status(status=403, error={"message": KEY}), KeyRejected, "403: API key in TEST_KEY rejected"),
