@@ -154,15 +154,14 @@ class Client(Closing):
         own: Any = {name: body[name] for name in ("model", "messages", "prompt") if name in body}
         # As fields of our own: the SDK would hand over a streamed answer piece by piece.
         extra = {name: value for name, value in body.items() if name not in own}
+        send: Any = self._sdk.chat.completions.with_raw_response.create
+        path, status, began = "chat/completions", "no answer", time.monotonic()
+        if "prompt" in body:
+            send, path = self._sdk.images.with_raw_response.generate, "images/generations"
         failure: FieldmarkError
-        path = "images/generations" if "prompt" in body else "chat/completions"
-        status, began = "no answer", time.monotonic()
         try:
             async with asyncio.timeout(endpoint.timeout):
-                if "prompt" in body:
-                    response: Any = await self._sdk.images.with_raw_response.generate(**own, extra_body=extra)
-                else:
-                    response = await self._sdk.chat.completions.with_raw_response.create(**own, extra_body=extra)
+                response = await send(**own, extra_body=extra)
             status = f"{response.status_code}"
             answer = self._parsed(response.text, response.headers.get("content-type", ""))
             self._has_answered = True
