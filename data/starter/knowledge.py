@@ -1,8 +1,8 @@
 """Knowledge that ships with Fieldmark: facts and terms in our own words, drawings made by code, and vectors.
 
 Some species and all terms are written by hand, in two JSONL files. For the others, `python -m training.knowledge`
-composes sentences from facts on which independent sources agree; species with too few facts are names alone. Drawings
-are PNG files of `training.plates`. Photos or texts cannot be restored from `vectors.npz`, which may be absent:
+composes sentences from facts on which independent sources agree, or takes those written from general knowledge.
+Drawings are PNG files of `training.plates`. Photos or texts cannot be restored from `vectors.npz`, which may be absent:
 
 Anchors: `spaces` (n_spaces,) names of encoder spaces; `taxon_ids` (n,) and `anchor_ids` (n,), strings; and for the i-th
 space a matrix `vectors_i` (n, dim) float16 or float32, a row of zeros where an anchor has no vector in it. Texts, which
@@ -54,7 +54,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StarterSpecies:
-    """One species: names, size, facts, and sentences made of them; no sentences if the facts are too few."""
+    """One species: names, size, facts, and the sentences made of them or read for them."""
 
     taxon: Taxon
     length_cm: tuple[float, float] | None = None

@@ -132,7 +132,7 @@ class StarterSource(ArticleSource):
     def parse(self, fetched: FetchedPage) -> Article:
         """Return a species with a lead and a section Description, or a term with its definition and a section Look for.
 
-        A species without agreed facts has an empty article.
+        A species without sentences has an empty article.
         """
         if fetched.properties.get("kind") == "term":
             term = loads(Term, fetched.body)

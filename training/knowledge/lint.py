@@ -1,13 +1,11 @@
-"""Checks of shipped facts and texts for misleading statements: those found are left out.
+"""Checks of shipped facts for misleading statements: those found are left out.
 
-A fact misleads if it contradicts the species' English name or another fact, or the way that birds are built. A text
-misleads if it fits many other birds ("The belly is white.").
+A fact misleads if it contradicts the species' English name or another fact, or the way that birds are built.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,12 +18,6 @@ Rule = Literal["name", "contradiction", "nonsense"]
 
 EXCLUSIVE = [frozenset(shapes.split(", ")) for shapes in WORDS["exclusive"]["shapes"]]
 PATTERN_PARTS = frozenset(WORDS["relative"]["no_pattern"].split())
-MIN_TELLING = 3
-"""Number of facts from which on a text is never vague."""
-MAX_ALIKE = 0.02
-"""Largest share of all described species that may have all facts of a text, too."""
-MAX_ALIKE_IN_FAMILY = 0.2
-"""The same within a bird's family."""
 MIN_LIKENESS_TO_NAME = 0.3
 """Least likeness to a colour in the name: a Red Kite may be rufous."""
 
@@ -112,45 +104,3 @@ def _is_against(one: Statement, other: Statement) -> bool:
         is_colour = {one.value, other.value} <= _COLOURS
         return one.sex == "both" and is_colour and not are_near(one.value, other.value)
     return one.sex == other.sex and any({one.value, other.value} <= group for group in EXCLUSIVE)
-
-
-def _distinct(statements: Sequence[Statement]) -> frozenset[Statement]:
-    """Return the statements without those on a part that a statement on the whole implies: white underparts, belly."""
-    implied = {
-        Statement(part, statement.sex, statement.value)
-        for statement in statements
-        for part in _COVERED.get(statement.part, ())
-    }
-    return frozenset(statements) - implied
-
-
-_COVERED = word_lists("covered")
-
-
-class Peers:
-    """The statements of all species, to find those whose facts fit many others."""
-
-    def __init__(self, facts: Mapping[str, Sequence[Fact]], taxa: Mapping[str, Taxon]) -> None:
-        self._statements = {key: _distinct(statements_of(given)) for key, given in facts.items() if given}
-        self._family = {key: taxa[key].lineage.get("family", "") for key in self._statements}
-        self._n_of_family = Counter(self._family.values())
-        self._species: dict[Statement, set[str]] = defaultdict(set)
-        for key, statements in self._statements.items():
-            for statement in statements:
-                self._species[statement].add(key)
-
-    def is_vague(self, taxon_id: str) -> bool:
-        """Return whether a species has few facts, and many birds, or many of its family, have all of them too."""
-        statements = self._statements.get(taxon_id)
-        if not statements:
-            return True
-        if len(statements) >= MIN_TELLING:
-            return False
-        alike = set.intersection(*(self._species[statement] for statement in statements)) - {taxon_id}
-        if sum(self._statements[key] == statements for key in alike) > 1:
-            return True
-        family = self._family[taxon_id]
-        n_family = sum(self._family[key] == family for key in alike)
-        return len(alike) > MAX_ALIKE * len(self._statements) or n_family > max(
-            1, MAX_ALIKE_IN_FAMILY * (self._n_of_family[family] - 1)
-        )

@@ -1,4 +1,8 @@
-"""Shipped species, made from descriptions and articles: names, agreed facts and sentences of our own."""
+"""Shipped species: names, facts on which descriptions and articles agree, and sentences of our own.
+
+Species on which too few sources agree have sentences written from general knowledge, in `descriptions.jsonl`, and the
+facts that these state.
+"""
 
 from __future__ import annotations
 
@@ -9,28 +13,29 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from data.contracts import Checklist
-from data.records import Source, Taxon
+from data.records import Source, Taxon, taxon_id
 from data.starter.knowledge import Fact, StarterSpecies
 from kb.distill.sentences import SectionKind, section_kinds, split_sentences
 from kb.sources.mediawiki.article_parser import parse_article
 from training.collection import read_collection
 from training.knowledge.agreement import ARTICLE, NAMES, AgreedFact, agree, as_records, source_of
-from training.knowledge.claims import Claim, read_claims, read_names
+from training.knowledge.claims import NO_SHADE, Claim, read_claims, read_names
 from training.knowledge.compose import compose
 from training.knowledge.families import without_doubtful
-from training.knowledge.lint import Peers, Statement, misleading
+from training.knowledge.lint import Statement, misleading
 
 RUN = 8
 """Length in words of a run that no text shares with a source."""
 N_VARIANTS = 24
 WRONG = frozenset(("contradicted", "false"))
 LABELS = Path(__file__).with_name("labels.jsonl")
+DESCRIPTIONS = Path(__file__).with_name("descriptions.jsonl")
 
 
 def make_species(folder: Path, checklist: Checklist, by_hand: Sequence[StarterSpecies] = ()) -> list[StarterSpecies]:
     """Return all species with descriptions or photos that are in the checklist, sorted by id.
 
-    Species without descriptions have names alone.
+    Species without descriptions, in the data or written, have names alone.
 
     Args:
         folder: folder with `descriptions.jsonl`, `articles.jsonl` and `photos.csv`.
@@ -44,10 +49,10 @@ def make_species(folder: Path, checklist: Checklist, by_hand: Sequence[StarterSp
     done = {key: StarterSpecies(taxon=taxon) for key, taxon in taxa.items()}
     done |= {species.taxon.taxon_id: species for species in by_hand}
     is_by_hand = {species.taxon.taxon_id for species in by_hand}
-    facts = shipped_facts(texts)
-    peers = Peers(facts, taxa)
+    written = read_written()
+    facts = shipped_facts(texts) | {key: facts_of_text(taxa[key], written[key]) for key in written.keys() & taxa.keys()}
     for key in facts.keys() - is_by_hand:
-        text = () if peers.is_vague(key) else _text_of_our_own(taxa[key], facts[key], taken)
+        text = written.get(key) or _text_of_our_own(taxa[key], facts[key], taken)
         done[key] = StarterSpecies(taxon=taxa[key], facts=tuple(facts[key]), text=text)
     return sorted(done.values(), key=lambda species: species.taxon.taxon_id)
 
@@ -68,6 +73,24 @@ def shipped_facts(texts: Sequence[tuple[Taxon, Mapping[str, Sequence[str]]]]) ->
 def _sound_records(taxon: Taxon, facts: Sequence[AgreedFact]) -> list[Fact]:
     wrong = misleading(taxon, as_records(facts))
     return as_records([fact for fact in facts if Statement(fact.part, fact.sex, fact.value) not in wrong])
+
+
+def read_written() -> dict[str, tuple[str, ...]]:
+    """Return taxon_id -> the sentences written for it."""
+    rows = map(json.loads, DESCRIPTIONS.read_text(encoding="utf-8").splitlines())
+    return {taxon_id(row["species"]): tuple(row["text"]) for row in rows}
+
+
+def facts_of_text(taxon: Taxon, sentences: Sequence[str]) -> list[Fact]:
+    """Return what sentences of our own state, in order, without misleading statements."""
+    clauses = [re.sub(r", (?:and )?(?=(?:the|an?) )", "; ", sentence) for sentence in sentences]
+    stated = [
+        AgreedFact(part=of.part, sex=of.sex, aspect=of.aspect, value=of.values[0], shade=of.shade)
+        for of in read_claims(clauses)
+        if of.values[0] != NO_SHADE
+    ]
+    unique = {(fact.part, fact.sex, fact.aspect, fact.value): fact for fact in reversed(stated)}
+    return _sound_records(taxon, [*reversed(unique.values())])
 
 
 def names_of(folder: Path) -> list[str]:

@@ -1,4 +1,4 @@
-"""Shipped vectors of up to three anchor photos of each species and of its descriptions.
+"""Shipped vectors of up to three anchor photos of each species and of its descriptions, or of the text written for it.
 
 The photos are the protocol's anchors `three`, of described species and of all others, so no test photo is among them.
 The shipped model knows the species set aside, so they have anchors as well; figures of new species are of its twin.
@@ -21,6 +21,7 @@ from data.images.views import encode_views, views_of_anchor
 from data.records import Taxon
 from kb.checklist.avilist import load_checklist
 from training.collection import MAX_ANCHORS, Photo, anchor_order, read_collection
+from training.knowledge.species import read_written
 
 BATCH = 64
 MIN_SAME = 0.999
@@ -74,14 +75,15 @@ def anchor_photos(folder: Path) -> list[tuple[Taxon, str]]:
 
 
 def described(folder: Path) -> dict[str, str]:
-    """Return taxon_id -> all its description sentences, one per line, sorted by id."""
+    """Return taxon_id -> all its description sentences, else those written for it, one per line, sorted by id."""
     checklist = load_checklist()
     sentences: dict[str, list[str]] = {}
     for description in read_collection(folder).descriptions:
         taxon = checklist.find(description.species)
         if taxon is not None and taxon.rank == "species":
             sentences.setdefault(taxon.taxon_id, []).extend(description.sentences)
-    return {key: "\n".join(sentences[key]) for key in sorted(sentences)}
+    found = {**read_written(), **sentences}
+    return {key: "\n".join(found[key]) for key in sorted(found)}
 
 
 def _encoded(

@@ -29,7 +29,7 @@ def folder(tmp_path: Path) -> Path:
     """Species with agreeing sources and photos, with an outdated name, with photos alone, with photos set aside."""
     data = tmp_path / "birds"
     (data / "photos").mkdir(parents=True)
-    wren = "Troglodytes troglodytes"
+    wren = "Thryothorus ludovicianus"
     rows = [
         {"scientific_name": wren, "source": "a-x", "sentences": ["Bird with a brown back.", "Bird with a thin bill."]},
         {"scientific_name": wren, "source": "a-y", "sentences": ["Bird with a white throat."]},
@@ -64,22 +64,23 @@ def test_the_command_writes_facts_sentences_and_vectors(folder: Path, tmp_path: 
     made = [loads(StarterSpecies, line) for line in (out / "species.jsonl").read_text(encoding="utf-8").splitlines()]
     by_hand = [species for species in read_species() if species.by_hand]
     assert [species for species in made if species.by_hand] == by_hand
-    wren = next(species for species in made if species.taxon.common_name == "Eurasian Wren")
+    wren = next(species for species in made if species.taxon.common_name == "Carolina Wren")
     facts = {(fact.part, fact.colours, fact.shape) for fact in wren.facts}
     assert facts == {("back", ("brown",), ""), ("throat", ("white",), "")}
     assert " ".join(wren.text).count("brown") == 1
     # The blue tit is written by hand, and Nemo nullus is not a bird.
-    of_photos = [species for species in made if not species.by_hand and not species.facts]
-    assert [species.taxon.scientific_name for species in of_photos] == [SET_ASIDE, OF_PHOTOS_ALONE]
+    written = next(species for species in made if species.taxon.scientific_name == SET_ASIDE)
+    assert "curved bill" in written.text[0]
+    assert [s.taxon.scientific_name for s in made if not s.text] == [OF_PHOTOS_ALONE]
     assert len(made) == len(by_hand) + 3
     assert "2 names are no species of AviList 2025: Nemo nullus, Parus caeruleus" in result.output
     anchors = read_vectors(out / "vectors.npz")
     assert anchors.spaces == recognize.load_encoders("starter").anchor_spaces
-    first = anchors.of("troglodytes-troglodytes")[0]
+    first = anchors.of("thryothorus-ludovicianus")[0]
     assert first.anchor.anchor_id == sha256_hex((folder / "photos" / "0.jpg").read_bytes())
     assert (first.anchor.credit, first.content) == (None, None)
     found = {key: len(rows) for key, rows in anchors.rows.items()}
-    assert found == {"troglodytes-troglodytes": 3, taxon_id(OF_PHOTOS_ALONE): 1, taxon_id(SET_ASIDE): 1}
+    assert found == {"thryothorus-ludovicianus": 3, taxon_id(OF_PHOTOS_ALONE): 1, taxon_id(SET_ASIDE): 1}
 
 
 def test_shipped_vectors_are_of_the_anchors_of_the_protocol_and_no_query(birds: Path) -> None:

@@ -11,9 +11,11 @@ from training.knowledge.agreement import ARTICLE, AgreedFact, agree
 from training.knowledge.species import (
     WRONG,
     claims_of,
+    facts_of_text,
     label_id,
     read_articles,
     read_labels,
+    read_written,
     shipped_facts,
     texts_of_species,
     word_runs,
@@ -55,8 +57,27 @@ def test_each_species_has_the_name_and_lineage_of_the_checklist() -> None:
 
 def test_shipped_facts_are_agreed_and_neither_labelled_wrong_nor_misleading(texts: Texts) -> None:
     expected = {key: tuple(facts) for key, facts in shipped_facts(texts).items()}
+    written = read_written()
     for species in shipped():
-        assert species.facts == expected.get(species.taxon.taxon_id, ()), species.taxon.taxon_id
+        key = species.taxon.taxon_id
+        if key in written:
+            assert species.text == written[key] and species.facts == tuple(facts_of_text(species.taxon, written[key]))
+        else:
+            assert species.facts == expected[key], key
+
+
+def test_every_species_has_a_text_and_those_written_say_25_to_60_words_and_what_is_seen() -> None:
+    assert all(species.text for species in read_species())
+    written = read_written()
+    assert len(written) == 1449
+    assert {key for key, text in written.items() if not 25 <= len(" ".join(text).split()) <= 60} == set()
+    of_written = {species.taxon.taxon_id: species for species in shipped() if species.taxon.taxon_id in written}
+    assert of_written.keys() == written.keys()
+    assert all(species.facts for species in of_written.values())
+    # The female's, not the species' own; a clause on young birds states nothing of adults.
+    text = ["The male has a black crown; the female has a brown crown.", "Young birds have a red tail."]
+    found = [(fact.part, fact.sex, fact.colours) for fact in facts_of_text(shipped()[0].taxon, text)]
+    assert found == [("crown", "male", ("black",)), ("crown", "female", ("brown",))]
 
 
 def test_no_run_of_eight_words_is_copied_from_a_source(birds: Path) -> None:
