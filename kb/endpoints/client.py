@@ -138,13 +138,9 @@ class Client(Closing):
         Only in the shared event loop.
 
         Raises:
-            Refused: if the provider's filter will not answer.
             MalformedAnswer: if the answer is not JSON.
             ReplyLost: if the request was sent and no complete answer came back.
-            RateLimited: with the wait that the server asks for, if any.
-            KeyRejected: if the key is rejected, or something that the key may not do was asked.
-            BadRequest, NotServed, ServerFault: if the server does not take the request in this form.
-            SourceError: for anything else.
+            SourceError, KeyRejected: the server's error, as `failures.error_of` returns it.
         """
         import openai
 

@@ -108,7 +108,8 @@ def error_of(endpoint: Endpoint, key: str, status: int, headers: Mapping[str, st
     where = endpoint.address
     text = f"{where}: {status}" + (f": {message}" if message else "")
     told = f"{codes} {' '.join(texts)}"
-    if _REFUSAL.search(codes) or (status in (400, 403, 422, 451) and _FLAGGED.search(told)):
+    is_flagged = _FLAGGED.search(told) or (status == 403 and "moderation" in told.lower())
+    if _REFUSAL.search(codes) or (status in (400, 403, 422, 451) and is_flagged):
         return Refused(text)
     if status == 403 and _LIMITED.search(told):
         return SourceError(text, hint=_PAY)

@@ -102,10 +102,8 @@ class ImageConnection(Client):
         """Return `n` drawings of a prompt, or fewer with the problem if not all could be drawn.
 
         Raises:
-            Refused: if the model declines, or declined before, and there is no drawing.
-            NotCached: if it is offline and no drawing is stored.
             CostStop: if a drawing could exceed the cost limit; those so far are stored.
-            SourceError: if the first request failed for good.
+            NotCached, Refused, SourceError: without any drawing, as `Connection.reply`.
         """
         return await in_background(self._drawn(prompt, n))
 
