@@ -45,11 +45,7 @@ class Appearance:
         self._colour = {word: mixture.replace("+", " and ") for word, mixture in colours.items()}
         self._part = column("parts", "field_mark", group=group)
         # Parts of two words: "ear coverts" are not on the wing, an eye ring is not an eye.
-        self._pairs: dict[str, dict[str, str]] = {}
-        for first, second, part in rows("pairs", group=group):
-            self._pairs.setdefault(first, {}).setdefault(second, part)
-        # Most words end no pair and are no look, so most questions end at one of these sets.
-        self._second_words = {second for parts in self._pairs.values() for second in parts}
+        self._pairs = {(first, second): part for first, second, part in rows("pairs", group=group)[::-1]}
         self._look = column("looks", "field_mark", group=group)
         self._between = _BETWEEN | self._look.keys() | self._colour.keys()
         # Shapes and the parts that may have them.
@@ -90,7 +86,7 @@ class Appearance:
     def look_of(self, words: Sequence[str], place: int) -> str | None:
         """Return the look of a word, None for most; empty for a part that is a mark in itself: "wing bars"."""
         word = words[place]
-        if place and word in self._second_words and word in self._pairs.get(_singular(words[place - 1]), {}):
+        if place and (_singular(words[place - 1]), word) in self._pairs:
             return "" if word in self._look else None
         return self._look.get(word) or self._colour.get(word)
 
@@ -160,7 +156,7 @@ class Appearance:
     def _is_ahead(self, words: Sequence[str], at: int) -> bool:
         """Return whether a side stands before its look, as the first side of the sentence does or does not."""
         first = next((place for place in range(at + 1) if words[place] in self._sides), at)
-        return first == 0 or not self._may_stand_between(words[first - 1])
+        return first == 0 or words[first - 1] not in self._between
 
     def is_of_another(self, words: Sequence[str], part: int, look: int) -> bool:
         """Return whether a look after a part describes a noun that follows: "a black head and white face"."""
@@ -194,11 +190,9 @@ class Appearance:
     def _named_part(self, words: Sequence[str], place: int) -> str | None:
         word = words[place]
         singular = _singular(word)
-        of_two = None
-        if singular in self._pairs and place + 1 < len(words):
-            of_two = self._pairs[singular].get(words[place + 1])
-        if of_two is None and place and word in self._second_words:
-            of_two = self._pairs.get(_singular(words[place - 1]), {}).get(word)
+        beside = [(singular, after) for after in words[place + 1 : place + 2]]
+        beside += [(_singular(before), word) for before in words[max(0, place - 1) : place]]
+        of_two = next((self._pairs[pair] for pair in beside if pair in self._pairs), None)
         return of_two or self._part.get(word) or self._part.get(singular)
 
     def _part_before(self, words: Sequence[str], place: int) -> str | None:
@@ -234,7 +228,7 @@ class Appearance:
     def _before_looks(self, words: Sequence[str], place: int) -> int:
         """Return the position of the word before a series of looks and adverbs; -1 for none."""
         at = place - 1
-        while at >= max(0, place - _MOST_BETWEEN) and self._may_stand_between(words[at]):
+        while at >= max(0, place - _MOST_BETWEEN) and words[at] in self._between:
             at -= 1
         return at
 
@@ -247,11 +241,8 @@ class Appearance:
         subject = without_articles(words[max(0, copula - 4) : copula - 1])
         return self._marking.get(subject[-2], "") if subject[-1:] == ["of"] and len(subject) > 1 else ""
 
-    def _may_stand_between(self, word: str) -> bool:
-        return word in self._between
-
     def _may_follow(self, word: str) -> bool:
-        return self._may_stand_between(word) or word in _SIZES
+        return word in self._between or word in _SIZES
 
 
 @cache
@@ -307,17 +298,12 @@ def owners_of_words(words: Sequence[str], looks: Appearance, *, before: str = OW
             else:
                 owner = named
             since = place + 1
-            _take_looks_before(owners, words, place, named, looks)
+            for at in range(place - 1, -1, -1):  # "a black caterpillar"
+                if not looks.has_look(words[at]):
+                    break
+                owners[at] = named
         owners[place] = owner
     return owners
-
-
-def _take_looks_before(owners: list[str], words: Sequence[str], place: int, owner: str, looks: Appearance) -> None:
-    """Give the looks directly before a word to its owner: "a black caterpillar"."""
-    at = place - 1
-    while at >= 0 and looks.has_look(words[at]):
-        owners[at] = owner
-        at -= 1
 
 
 def is_owner(word: str, looks: Appearance) -> bool:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Final
 
 BIRDS: Final = "birds"
@@ -47,20 +48,28 @@ def rows(table: str, *, group: str = BIRDS) -> list[list[str]]:
 
 @cache
 def _rows(table: str, folder: str) -> list[list[str]]:
-    found = [_GAP.split(line) for line in lines_of(table, folder)]
+    found = [_GAP.split(line) for line in _lines_of(files("data.lexicon") / folder / f"{table}.txt")]
     for row in found:
         if len(row) != len(found[0]):
             raise ValueError(f"expected {len(found[0])} columns in {folder}/{table}, got {row}")
     return found
 
 
-def lines_of(table: str, folder: str) -> list[str]:
-    """Return the lines of a folder's own file, without comments and empty lines; none if it has no such file."""
-    file = files("data.lexicon") / folder / f"{table}.txt"
-    if not file.is_file():
-        return []
-    lines = file.read_text(encoding="utf-8").splitlines()
+def _lines_of(file: Traversable) -> list[str]:
+    """Return the lines of a file, without comments and empty lines; none if there is no such file."""
+    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
     return [line for raw in lines if (line := raw.partition("#")[0].strip())]
+
+
+def word_list(file: Traversable) -> dict[str, list[str]]:
+    """Return `[heading]` -> words below it; "" for those before any heading."""
+    found: dict[str, list[str]] = {}
+    heading = ""
+    for line in _lines_of(file):
+        if line.startswith("["):
+            heading = line.strip("[]")
+        found.setdefault(heading, []).extend([] if line.startswith("[") else line.split())
+    return found
 
 
 @cache
@@ -101,15 +110,8 @@ def _both_ways(table: str, group: str = BIRDS) -> dict[str, dict[str, float]]:
 @cache
 def organisms() -> Mapping[str, str]:
     """Return noun in the singular -> group."""
-    found: dict[str, str] = {}
-    group = ""
-    for line in (files("data.lexicon") / "organisms.txt").read_text(encoding="utf-8").splitlines():
-        text = line.partition("#")[0].strip()
-        if text.startswith("["):
-            group = text.strip("[]")
-        else:
-            found |= {word: group for word in text.split() if word not in found}
-    return found
+    lists = word_list(files("data.lexicon") / "organisms.txt")
+    return {word: group for group, words in reversed(lists.items()) for word in reversed(words)}
 
 
 GENERAL = "animals"
@@ -164,25 +166,11 @@ def groups(group: str = BIRDS) -> dict[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
     taken: set[str] = set()
     for folder in folders(group):
-        own = _own_groups(folder)
+        own = word_list(files("data.lexicon") / folder / "words.txt")
         for name, words in own.items():
-            found.setdefault(name, set()).update(words - taken if name in _SCORED else words)
+            found.setdefault(name, set()).update(set(words) - taken if name in _SCORED else words)
         taken |= {word for name in (*_SCORED, _NONE) for word in own.get(name, ())}
     return {name: frozenset(words) for name, words in found.items() if name != _NONE}
-
-
-def _own_groups(folder: str) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
-    current: set[str] | None = None
-    for line in lines_of("words", folder):
-        words = line.split()
-        if len(words) == 1 and words[0].startswith("["):
-            current = found.setdefault(words[0].strip("[]"), set())
-        elif current is None:
-            raise ValueError(f"expected a [group] before the first word of the lexicon, got {words[0]!r}")
-        else:
-            current.update(words)
-    return found
 
 
 def equations(name: str, group: str = BIRDS) -> list[tuple[str, str]]:

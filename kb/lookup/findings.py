@@ -157,7 +157,7 @@ def _described_term(
 
 @cache
 def _plain_stems() -> frozenset[str]:
-    words = {word for line in word_lists("plain_words")[""] for word in line.split()}
+    words = set(word_lists("plain_words")[""])
     of_variants = (word for word in variant_words("beside") if "-" not in word)
     of_lexicon = (groups()[name] for name in ("stop", "colour", "size", "who", "compare"))
     return frozenset(stem(word) for word in words.union(of_variants, *of_lexicon))

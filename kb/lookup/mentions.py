@@ -13,7 +13,7 @@ from typing import Literal
 
 from rapidfuzz import fuzz, process
 
-from data.lexicon.words import VISUAL_GROUPS, WHOLE_WORD, group_of, groups, organisms
+from data.lexicon.words import VISUAL_GROUPS, WHOLE_WORD, group_of, groups, organisms, word_list
 from data.records import Taxon, Term
 from data.words import singulars
 from kb.checklist.avilist import english_groups
@@ -26,22 +26,14 @@ LETTERS_ALONE = re.compile(r"[^\W\d_]+")
 
 @cache
 def word_lists(file: str) -> Mapping[str, Sequence[str]]:
-    """Return heading -> lines below it, without comments, of a word list beside this module; "" before any heading."""
-    found: dict[str, list[str]] = {}
-    heading = ""
-    for line in files("kb.lookup").joinpath(f"{file}.txt").read_text(encoding="utf-8").splitlines():
-        text = line.partition("#")[0].strip()
-        if text.startswith("["):
-            heading = text.strip("[]")
-        elif text:
-            found.setdefault(heading, []).append(text)
-    return found
+    """Return heading -> words of a word list beside this module."""
+    return word_list(files("kb.lookup") / f"{file}.txt")
 
 
 @cache
 def sense_words(heading: str) -> frozenset[str]:
     """Return the words of `senses.txt` below a heading."""
-    return frozenset(word for line in word_lists("senses")[heading] for word in line.split())
+    return frozenset(word_lists("senses")[heading])
 
 
 @cache

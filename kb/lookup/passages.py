@@ -130,14 +130,16 @@ def fitting_text(text: str, term: Term, query: str) -> str:
     return " ".join(sentences_without_looks(sentences, variant))
 
 
-def species_passage(entry: SpeciesEntry, found: Findings, query: str, *, max_words: int = MAX_SENTENCE_WORDS) -> str:
+def species_passage(
+    entry: SpeciesEntry, found: Findings, query: str, *, max_words: int, max_sentences: int | None = MAX_SENTENCES
+) -> str:
     """Return the names of a species and the sentences that say most on the query; nothing without a description."""
     if entry.summary is None:
         return ""
     sentences, caution = told_of(entry, found, query)
     chosen: list[str] = []
     words = 0
-    for sentence in sentences[:MAX_SENTENCES]:
+    for sentence in sentences[:max_sentences]:
         words += len(sentence.split())
         if chosen and words > max_words:
             break
@@ -250,11 +252,11 @@ def texts_of(found: Findings, store: KnowledgeBase, query: str) -> list[Text]:
     texts = [
         (text, term.source or Source(title=term.name)) for term in found.terms if (text := term_passage(term, query))
     ]
-    for entry in (*found.species, *described_members(store, found)):
-        if entry.summary is not None:
-            sentences, caution = told_of(entry, found, query)
-            text = f"{name_of(entry)}: {' '.join([*sentences, *caution])}"
-            texts.append((text, entry.source or Source(title=entry.taxon.common_name)))
+    texts += [
+        (text, entry.source or Source(title=entry.taxon.common_name))
+        for entry in (*found.species, *described_members(store, found))
+        if (text := species_passage(entry, found, query, max_words=MAX_TEXT_WORDS, max_sentences=None))
+    ]
     return [(" ".join(text.split()[:MAX_TEXT_WORDS]), source) for text, source in texts]
 
 

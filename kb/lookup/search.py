@@ -42,7 +42,8 @@ def corrected(word: str, is_known: Callable[[str], bool] = lambda word: False) -
     """Return the word of the lexicon that is one slip after the first letter away, else or if it is known the word."""
     if len(word) < MIN_LETTERS or is_listed(word) or is_known(word):
         return word
-    return next((near for near in _by_slip().get(word[0], ()) if is_one_slip(word, near)), word)
+    near = (other for other in _visual_words() if other[0] == word[0] and len(other) >= MIN_LETTERS)
+    return next((other for other in near if is_one_slip(word, other)), word)
 
 
 def is_one_slip(word: str, other: str) -> bool:
@@ -59,16 +60,6 @@ def is_listed(word: str) -> bool:
 @cache
 def _listed() -> frozenset[str]:
     return frozenset(_visual_words()).union(*groups().values())
-
-
-@cache
-def _by_slip() -> dict[str, tuple[str, ...]]:
-    """Return first letter -> words that a slip may stand for, colours and parts first."""
-    found: dict[str, dict[str, None]] = {}
-    for word in _visual_words():
-        if len(word) >= MIN_LETTERS:
-            found.setdefault(word[0], {})[word] = None
-    return {letter: tuple(words) for letter, words in found.items()}
 
 
 @cache

@@ -22,10 +22,10 @@ _ORDINAL = re.compile(r"\b(?:1st|2nd|3rd|4th)\b", re.IGNORECASE)
 def variant_words(where: str) -> Mapping[str, str]:
     """Return word -> kind of variant, below the headings of `variants.txt` on a place; phrases have hyphens."""
     known = dict(column("sexes", "subject")) if where == "beside" else {}
-    for heading, lines in word_lists("variants").items():
+    for heading, words in word_lists("variants").items():
         kind, place = heading.split()
         if place == where:
-            known |= {word: kind for line in lines for word in line.split()}
+            known |= dict.fromkeys(words, kind)
     return known
 
 
