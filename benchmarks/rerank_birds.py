@@ -20,8 +20,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+import kb
 from cli.common import wiring
-from cli.common.settings import resolve
 from data.codec import dumps
 from data.files import sha256_hex
 from data.metrics.lists import average_precision, ndcg, settled
@@ -76,7 +76,7 @@ def main() -> None:
             (given.write / f"{kind}.jsonl").write_text(text, encoding="utf-8")
     starter = load_encoders("starter")
     without, plain = EncoderJudge(starter.text_image), EncoderJudge(toy_encoders().text_image)
-    with wiring.open_knowledge_base(resolve()) as store:
+    with kb.open(encoders=starter) as store:
         context = wiring.context_look_up(store)
         parts = wiring.query_parts(store)
         judge = EncoderJudge(starter.text_image, species=wiring.species_scorer(store))

@@ -13,7 +13,7 @@ from typing import Literal
 from data.lexicon.marks import find_marks
 from data.lexicon.words import BIRDS, group_of, group_of_taxon, words_of
 from data.records import Article, Section, Span, Statement, Summary, Taxon
-from kb.distill.sentences import SectionKind, section_kinds, split_sentences
+from kb.distill.sentences import SectionKind, headings, section_kinds, split_sentences
 from kb.distill.subjects import (
     PRONOUN,
     READING_ORDER,
@@ -43,12 +43,6 @@ TARGET_WORDS, MAX_WORDS = 76, 110
 MAX_FACT_WORDS = 400  # bounds a hostile file
 MAX_NUMBERS = 4  # a sentence with more is a list of measurements
 MAX_SENTENCE_CHARACTERS = 1500  # a longer one is a list without full stops
-# Sections whose descriptions do not hold for the whole species.
-_ON_RACES = re.compile(
-    r"subspecies|\braces?\b|geographic|variation|taxonom|systemat|classif|distribut|\brange\b|hybrid|mutation|avicult|"
-    r"captiv|domestic|fossil|evolution|cultivat|horticult",
-    re.IGNORECASE,
-)
 _NUMBERS = re.compile(r"\d+(?:[.,]\d+)*(?: ?(?:–|-|to|and|×|x) ?\d+(?:[.,]\d+)*)?")  # a number or a range
 _NAMES_ALONE = re.compile(r"[^.,;:]{3,60}, [A-Z][a-z]+ [a-z-]{3,}\.?")  # "Yellowish Flycatcher, Empidonax flavescens"
 WORTH_BEFORE_TARGET, WORTH_AFTER_TARGET = 0.02, 0.09
@@ -173,7 +167,7 @@ def _visual_sentences(article: Article, hider: NameHider) -> Iterator[tuple[Sect
         text = visual_part(sentence, kind, hider)
         if text is None or is_continued or text in seen or refers_elsewhere(sentence):
             continue
-        if subject != "race" and _ON_RACES.search(title):
+        if subject != "race" and headings("races").search(title):
             continue  # does not say which birds
         seen.add(text)
         is_headed = headed == subject and stated is None

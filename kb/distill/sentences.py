@@ -8,11 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
+from functools import cache
+from importlib.resources import files
 from itertools import accumulate
 
 from data.contracts import TextEncoder
 from data.files import sha256_hex
-from data.lexicon.words import groups
+from data.lexicon.words import groups, word_list
 from data.records import Article, Chunk, Section, Span, Summary
 
 # Abbreviations: a full stop after them never ends a sentence.
@@ -112,34 +114,11 @@ class SectionKind(Enum):
     """References, galleries, sounds: never used."""
 
 
-_LOOKS = re.compile(
-    r"descri|appearance|characteri|identif|plumage|morpholog|field ?mark|physical|anatom|\bfeatures|colou?ration|"
-    r"\bsize\b|dimorphism|external|\blooks?\b|pelage|\bmorphs?\b|differences|similar species|lookalike|"
-    r"^imago$|\badults?$|^(?:upper|under)sides?$|^habit$|macroscopic|fruit(?:ing)? ?bod|(?:basidio|asco|sporo)carps?|"
-    r"^shell$",
-    re.IGNORECASE,
-)
-_NEVER = re.compile(
-    r"referenc|external links|further reading|see also|gallery|^notes$|bibliograph|sources?$|cited|citation|footnote|"
-    r"literature|\bvoice|vocal|\bsongs?\b|\bcalls?\b|\bsounds?\b|stamps",
-    re.IGNORECASE,
-)
-_OTHER = re.compile(
-    r"distribut|\brange\b|habitat|breed|nest|reproduc|behavi|ecolog|food|feed|forag|diet|taxonom|systemat|classif|"
-    r"etymolog|nam(?:es?|ing)\b|status|conserv|threat|relation|culture|human|histor|phylogen|evolution|fossil|parasit|predat|"
-    r"moult|molt|migrat|movement|population|avicult|captiv|vagran|mortality|physiolog|life ?cycle|biology|"
-    r"habits|hybrid|uses?$|"
-    r"host|food ?plant|flight|cultivation|toxic|poison|edib|microscop|spores?\b|chemi|pollinat|pest|econom|"
-    r"life history|jumping|respir|digest|circulat|nervous|genetic|genom|echolocation|communic|venom|medic|horticult",
-    re.IGNORECASE,
-)
-
-_PARTS = re.compile(  # also on food, flowering and growth
-    r"^(?:early stages?|larvae?|caterpillars?|pupae?|chrysali(?:s|des)|nymphs?|tadpoles?|instars?|juveniles?|"
-    r"(?:fe)?males?|flowers?|inflorescences?|fruits?|seeds?|leaves|leaf|foliage|stems?|bark|cap|gills?|stipe|thallus|skin|shell)"
-    r"(?: and [a-z]+)?$",
-    re.IGNORECASE,
-)
+@cache
+def headings(kind: str) -> re.Pattern[str]:
+    """Return the pattern of the headings of a kind in `headings.txt`."""
+    words = "|".join(word_list(files("kb.distill") / "headings.txt")[kind])
+    return re.compile(rf"^(?:{words})(?: and [a-z]+)?$" if kind == "parts" else words, re.IGNORECASE)
 
 
 def section_kinds(article: Article) -> list[SectionKind]:
@@ -159,13 +138,13 @@ def section_kinds(article: Article) -> list[SectionKind]:
 def _kind(section: Section, parent: SectionKind) -> SectionKind:
     if section.level == 1 and not section.title:
         return SectionKind.LEAD
-    if parent is SectionKind.NEVER or _NEVER.search(section.title):
+    if parent is SectionKind.NEVER or headings("never").search(section.title):
         return SectionKind.NEVER
-    if _LOOKS.search(section.title):
+    if headings("looks").search(section.title):
         return SectionKind.LOOKS
-    if _OTHER.search(section.title):
+    if headings("other").search(section.title):
         return SectionKind.OTHER
-    if _PARTS.search(section.title) and parent is not SectionKind.LOOKS:
+    if headings("parts").search(section.title) and parent is not SectionKind.LOOKS:
         return SectionKind.NEUTRAL
     return parent
 
