@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from data.records import Section
 
@@ -128,16 +127,31 @@ _PART = re.compile(r"[.#\[]?[\w-]+")
 _ATTRIBUTE = re.compile(r"\[\s*([\w-]+)[^\]]*\]?")
 _STATE = re.compile(r":(?:hover|focus|active|target|before|after|root|host)|::")
 _FONT_SIZE = re.compile(r"(?:^|\s)(0|[\d.]+(?:[a-z]+|%))(?=[/\s]|$)")
-_LENGTH = re.compile(r"(-?[\d.]+)(px|pt|em|rem|ch|vw|vh|%)?")
-_MOVED = re.compile(r"translate[xy3d]*\(([^()]*)\)")
 _SIDES = ("left", "right", "top", "bottom")
 _INHERITED = ("visibility", "font-size", "color")
+_SIZES = ("width", "height", "max-width", "max-height")
+_UNIT, _EM = "(?:px|pt|%)?", "(?:em|rem|ch|vw|vh)"
+_ZERO = rf"-?(?:0+(?:\.0*)?|\.0+)(?:{_UNIT}|{_EM})"
+_FAR, _INDENT = (  # -900 and -500 pixels, at ten pixels an em
+    rf"-0*(?:(?:[{n}-9]\d\d|[1-9]\d{{3,}})(?:\.\d*)?{_UNIT}|(?:[{n}-9]\d|[1-9]\d\d+)(?:\.\d*)?{_EM})" for n in (9, 5)
+)
+_HIDING: Final = {
+    name: (re.compile(values), frozenset(unless.split()))
+    for name, values, unless in (
+        ("display", "none", ""), ("visibility", "hidden|collapse", ""), ("content-visibility", "hidden", ""),
+        ("opacity", _ZERO, "animation animation-name transition"), ("font-size", rf"{_ZERO}|1px|1pt", ""),
+        # Letters cut out of their background, or of shadow alone.
+        ("color", "transparent", "background-clip -webkit-background-clip text-shadow"),
+        ("text-indent", _INDENT, ""), *((side, _FAR, "") for side in _SIDES),
+        *((f"margin-{side}", _FAR, f"{side} padding padding-{side} transform") for side in ("left", "top")),
+        ("clip", r"rect\((?:[01](?:px|em|%)?[, ]*){4}\)", ""), ("clip-path", r"inset\((?:50|100)%\)", ""),
+        ("transform", rf"scale[xy3d]*\(0[,)].*|.*translate[xy3d]*\((?:[^()]*,)? ?(?:{_FAR}) ?(?:,[^()]*)?\).*", ""),
+    )
+}  # fmt: skip
+"""Property -> values that hide, and the properties beside which they may not."""
 _OF_USE = frozenset(
-    ("display", "content-visibility", "opacity", "animation", "animation-name", "transition", "text-indent", "clip",
-     "clip-path", "transform", "overflow", "width", "height", "max-width", "max-height", "min-width", "min-height",
-     "padding", "background-clip", "-webkit-background-clip", "text-shadow", *_SIDES, *_INHERITED,
-     *(f"{kind}-{side}" for kind in ("margin", "padding") for side in _SIDES))
-)  # fmt: skip
+    (*_HIDING, *_SIZES, "overflow", "min-width", "min-height", "padding", *(f"padding-{side}" for side in _SIDES))
+).union(*(unless for _, unless in _HIDING.values()))
 _ALONE = frozenset(("display", "visibility", "content-visibility", "text-indent", "clip", "clip-path", "font-size"))
 """Properties that hide whatever the others are."""
 _Style = dict[str, str]
@@ -293,52 +307,15 @@ def _style(tag: Tag, rules: Iterable[_Rule]) -> _Style:
     return {name: value for name, (_, value) in found.items()}
 
 
-def _pixels(value: str) -> float | None:
-    """Return a length roughly in pixels; None if it is none."""
-    found = _LENGTH.fullmatch(value)
-    with suppress(ValueError):
-        return float(found[1]) * {"em": 10, "rem": 10, "ch": 10, "vw": 10, "vh": 10}.get(found[2], 1) if found else None
-    return None
-
-
 def _hides(style: _Style, names: Iterable[str] = _OF_USE) -> bool:
     """Return whether a style hides its element for certain."""
     return any(_hides_by(name, style[name], style) for name in style.keys() & {*names})
 
 
 def _hides_by(name: str, value: str, style: _Style) -> bool:
-    is_moving = bool({"animation", "animation-name", "transition"} & style.keys())
-    size = _pixels(value)
-    if name in ("display", "visibility", "content-visibility"):
-        return value in {"display": ("none",), "visibility": ("hidden", "collapse")}.get(name, ("hidden",))
-    if name == "opacity":
-        return size == 0 and not is_moving
-    if name == "font-size":
-        return value in ("1px", "1pt") or size == 0
-    if name == "color":  # letters cut out of their background, or of shadow alone
-        return (
-            value == "transparent" and not {"background-clip", "-webkit-background-clip", "text-shadow"} & style.keys()
-        )
-    if name == "text-indent":
-        return size is not None and size <= -500
-    if name in _SIDES:
-        return size is not None and size <= -900
-    if name in ("margin-left", "margin-top"):
-        side = name.removeprefix("margin-")
-        return (
-            size is not None and size <= -900 and not {side, "padding", f"padding-{side}", "transform"} & style.keys()
-        )
-    if name == "clip":
-        return re.fullmatch(r"rect\((?:[01](?:px|em|%)?[, ]*){4}\)", value) is not None
-    if name == "clip-path":
-        return value in ("inset(50%)", "inset(100%)")
-    if name == "transform":
-        moved = _MOVED.search(value)
-        by = [_pixels(each.strip()) or 0 for each in moved[1].split(",")] if moved else [0]
-        return re.match(r"scale[xy3d]*\(0[,)]", value) is not None or min(by) <= -900
-    if name in ("width", "height", "max-width", "max-height"):
-        axis = name.removeprefix("max-")
-        padding = {each for each in style if each.startswith("padding") and style[each].strip("0px% ") != ""}
-        is_small = size == 0 or value == "1px"
-        return style.get("overflow") in ("hidden", "clip") and is_small and not padding and f"min-{axis}" not in style
-    return False
+    if name in _SIZES:
+        is_cut = style.get("overflow") in ("hidden", "clip") and f"min-{name.removeprefix('max-')}" not in style
+        has_padding = any(style[each].strip("0px% ") for each in style if each.startswith("padding"))
+        return is_cut and not has_padding and re.fullmatch(f"{_ZERO}|1px", value) is not None
+    values, unless = _HIDING.get(name, (None, frozenset()))
+    return values is not None and values.fullmatch(value) is not None and not unless & style.keys()
