@@ -10,7 +10,7 @@ import pytest
 from data import errors
 from data.errors import MalformedAnswer, MissingRequirement, RateLimited, SourceError, SourceUnavailable, UsageError
 from kb.addresses import parse_retry_after
-from kb.http import RetryPolicy, Timeouts
+from kb.http import Refusal, Retrier, RetryPolicy, Timeouts
 from kb.sources.mediawiki.wiki_client import WikiClient, check_redirect
 from tests.servers.faulty_wiki import Fault, FaultyWiki, File, busy, html_page, jpeg, lagging
 
@@ -67,6 +67,27 @@ def test_a_silent_server_times_out_and_is_tried_again(wiki: FaultyWiki, client: 
     hasty.parse_page("Red bird")
     assert hasty.n_requests == 2 + 1
     hasty.close()
+
+
+def test_waits_grow_up_to_the_longest_and_end_with_the_total(monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr("random.uniform", lambda *_: 0.0)
+    monkeypatch.setattr("time.sleep", waited.append)
+    monkeypatch.setattr("time.monotonic", lambda: sum(waited))
+
+    def tries(policy: RetryPolicy, *, is_silent: bool = False) -> list[float]:
+        def fail() -> None:
+            raise Refusal(SourceUnavailable("down"), is_silent=is_silent)
+
+        waited.clear()
+        with pytest.raises(SourceUnavailable, match=r"^down \(tried \d times\)$"):
+            Retrier(policy).run(fail)
+        return list(waited)
+
+    assert tries(RetryPolicy()) == [0.5, 1, 2, 4]
+    assert tries(RetryPolicy(), is_silent=True) == [0.5]
+    assert tries(RetryPolicy(longest_wait_s=1.5)) == [0.5, 1, 1.5, 1.5]
+    assert tries(RetryPolicy(total_s=3.4)) == [0.5, 1]
 
 
 def test_a_retry_after_is_a_finite_number_of_seconds_or_a_date() -> None:
