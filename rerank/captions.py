@@ -272,11 +272,9 @@ class CaptionReranker:
         *,
         visa: Visa | None = None,
         settings: CaptionSettings | None = None,
-        root: str | Path = ".",
     ) -> None:
         self._captioner, self._scorer, self._visa = captioner, scorer, visa
         self._settings = settings or CaptionSettings()
-        self._root = Path(root)
         self._scoring = asyncio.Lock()
         self._open = asyncio.Semaphore(N_OPEN)
         self.tally = caption_tally(scorer)
@@ -303,7 +301,7 @@ class CaptionReranker:
 
     async def _read(self, row: RankedImage, image: JobImage, asked: VisaQuestions) -> RankedImage:
         """Return caption and answers about a photo, without a score."""
-        path = self._root / image.path
+        path = Path(image.path)
         costs: list[float | None] = []
         answers: list[QuestionAnswer] = []
         async with self._open:

@@ -12,8 +12,6 @@ from data.records import Job
 from rerank.settings import RerankSettings
 
 if TYPE_CHECKING:  # `kb --help` reads the names of the methods, without numpy
-    from pathlib import Path
-
     from data.cache_file import CacheFile
     from data.contracts import ChatModel, ImageCollection, Judge, SpeciesScorer, TextImageEncoder
     from data.records import Context, QueryPart, RankedImage
@@ -58,8 +56,6 @@ class RerankResources:
     on_progress: Callable[[int, int, int], None] = lambda _done, _total, _failed: None
     """Called with the numbers of photos read, in all, and failed, where a retriever reads a whole collection."""
     prompts: Prompts | None = None
-    root: str | Path = "."
-    """Folder of relative paths in jobs that were made by hand; those of `job_of_folder` and `read_jobs` need none."""
     settings: RerankSettings = field(default_factory=RerankSettings)
 
 
@@ -126,7 +122,7 @@ def _similarity(resources: RerankResources, seeker: Seeker | None = None) -> Rer
         raise UsageError("The method similarity needs a text-image encoder.")
     from rerank.similarity import SimilarityReranker
 
-    return SimilarityReranker(resources.encoders[0], root=resources.root, seeker=seeker)
+    return SimilarityReranker(resources.encoders[0], seeker=seeker)
 
 
 def _decompose(resources: RerankResources) -> Reranker:
@@ -140,7 +136,6 @@ def _decompose(resources: RerankResources) -> Reranker:
         context=resources.context,
         writer=QuestionWriter(text, prompts=resources.prompts) if text is not None else None,
         parts=resources.parts,
-        root=resources.root,
     )
 
 
@@ -163,13 +158,8 @@ def _cotrr(resources: RerankResources) -> Reranker:
         raise UsageError("The method cotrr needs a vision model.")
     from rerank.cotrr.reranker import CotrrReranker
 
-    return CotrrReranker(
-        resources.vision,
-        text=resources.text,
-        settings=resources.settings.cotrr,
-        prompts=resources.prompts,
-        root=resources.root,
-    )
+    settings = resources.settings.cotrr
+    return CotrrReranker(resources.vision, text=resources.text, settings=settings, prompts=resources.prompts)
 
 
 def _visualizer(resources: RerankResources) -> Seeker:
@@ -191,8 +181,7 @@ def _rewriter(resources: RerankResources) -> Seeker:
         raise UsageError("The method rewrite needs a text model and a text-image encoder.")
     from rerank.visret import InstructionWriter, Rewriter
 
-    visret = resources.settings.visret
-    writer = InstructionWriter(resources.text, prompt=visret.prompt, is_tidy=visret.tidy, prompts=resources.prompts)
+    writer = InstructionWriter(resources.text, settings=resources.settings.visret, prompts=resources.prompts)
     return Rewriter(writer, resources.encoders[0])
 
 
@@ -207,7 +196,7 @@ def _captions(resources: RerankResources, visa: Visa | None = None, method: str 
     captioner, scorer = _text_scorers(resources, method)
     from rerank.captions import CaptionReranker
 
-    return CaptionReranker(captioner, scorer, visa=visa, settings=resources.settings.captions, root=resources.root)
+    return CaptionReranker(captioner, scorer, visa=visa, settings=resources.settings.captions)
 
 
 def _visa(resources: RerankResources) -> Reranker:
@@ -303,7 +292,7 @@ def _by_similarity(collection: ImageCollection, resources: RerankResources, seek
         raise UsageError("The method similarity needs a text-image encoder.")
     from rerank.retrievers import SimilarityRetriever
 
-    return SimilarityRetriever(resources.encoders[0], collection, root=resources.root, seeker=seeker)
+    return SimilarityRetriever(resources.encoders[0], collection, seeker=seeker)
 
 
 def _by_captions(collection: ImageCollection, resources: RerankResources) -> Retriever:

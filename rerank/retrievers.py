@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Final, Protocol
 
 import numpy as np
@@ -48,14 +47,13 @@ class SimilarityRetriever:
         self,
         encoder: TextImageEncoder,
         collection: ImageCollection,
-        root: str | Path = ".",
         *,
         seeker: Seeker | None = None,
     ) -> None:
         if encoder.space != collection.space:
             raise SpaceMismatch(expected=(collection.space,), given=(encoder.space,))
         self._encoder, self._collection, self._seeker = encoder, collection, seeker
-        self._queries = SimilarityReranker(encoder, root=root)
+        self._queries = SimilarityReranker(encoder)
         self.tally = Tally() if seeker is None else seeker.tally
 
     async def find(self, job: Job, k: int) -> list[RankedImage]:
@@ -141,15 +139,12 @@ class ShortlistRetriever:
 
 N_OPEN: Final = 8  # captions at a time
 
-OnCaption = Callable[[int, int, int], None]
-"""Called with the numbers of photos captioned, in all, and without a caption."""
-
 
 class CaptionRetriever:
     """Finds photos by the similarity of query and caption as texts; a `Retriever`.
 
     Every photo is captioned once, with the first query, whose rows share the cost; photos without a caption are never
-    rows, and are counted.
+    rows, and are counted. `on_caption` is called with the numbers of photos captioned, in all, and without a caption.
 
     Source:
         VisRet (Wu et al., 2025), appendix B, corpus captioning: text-to-text retrieval over captions by BLIP-large of
@@ -163,7 +158,7 @@ class CaptionRetriever:
         scorer: TextScorer,
         collection: ImageCollection,
         *,
-        on_caption: OnCaption = lambda _done, _total, _failed: None,
+        on_caption: Callable[[int, int, int], None] = lambda _done, _total, _failed: None,
     ) -> None:
         self._captioner, self._scorer, self._collection = captioner, scorer, collection
         self._on_caption = on_caption

@@ -94,19 +94,11 @@ class SimilarityReranker:
 
     Args:
         encoder: a text-image encoder.
-        root: folder of relative paths in jobs.
         seeker: rewrites or draws queries; by default they are compared as they are.
     """
 
-    def __init__(
-        self,
-        encoder: TextImageEncoder,
-        *,
-        root: str | Path = ".",
-        seeker: Seeker | None = None,
-    ) -> None:
+    def __init__(self, encoder: TextImageEncoder, *, seeker: Seeker | None = None) -> None:
         self._encoder = encoder
-        self._root = Path(root)
         self._vectors: dict[tuple[Path, object], FloatArray] = {}
         self._seeker = seeker
         self._turn = asyncio.Lock()
@@ -173,14 +165,14 @@ class SimilarityReranker:
             parts.append(vectors[0] if len(vectors) == 1 else as_unit_rows([np.sum(vectors, axis=0)])[0])
         if job.reference_image is not None:
             with reading_reference(job):
-                picture = read_image(self._root / job.reference_image, min_side=ENCODER_SIDE)
+                picture = read_image(Path(job.reference_image), min_side=ENCODER_SIDE)
             parts.append(self._encoder.encode_images([picture])[0])
         query: FloatArray = as_unit_rows([np.sum(parts, axis=0)])[0]
         return query
 
     def encode_images(self, images: Sequence[JobImage]) -> list[FloatArray | str]:
         """Return the vector of each image, or the reason why it cannot be read; each image is encoded once."""
-        files = [(path := self._root / image.path, file_state(path)) for image in images]
+        files = [(path := Path(image.path), file_state(path)) for image in images]
         new = [file for file in dict.fromkeys(files) if file not in self._vectors]
         errors: dict[tuple[Path, object], str] = {}
         batches = encode_photos(self._encoder, [path for path, _ in new])

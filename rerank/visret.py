@@ -30,7 +30,7 @@ from data.errors import (
     UsageError,
 )
 from data.images import SUFFIXES
-from data.records import ChatMessage, ChatRequest, Job
+from data.records import ChatMessage, ChatRequest, Drawings, Job
 from data.words import plural
 from rerank.photo_vectors import encode_photos
 from rerank.prompting import Prompts, ask
@@ -60,22 +60,6 @@ class NamedVectors:
     vectors: FloatArray
 
 
-class DrawnFiles(Protocol):
-    """Drawings of a prompt as files, their cost, and why there are fewer than were asked for."""
-
-    @property
-    def paths(self) -> tuple[Path, ...]:
-        """The files, in the order drawn."""
-
-    @property
-    def cost_usd(self) -> float | None:
-        """US dollars; None if unknown."""
-
-    @property
-    def problem(self) -> FieldmarkError | None:
-        """Why some are missing."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawn:
     """Drawings of a query: files, or vectors in the encoder's space."""
@@ -103,7 +87,7 @@ class Generator(Protocol):
         """
 
 
-Draw = Callable[[str, int], Awaitable[DrawnFiles]]
+Draw = Callable[[str, int], Awaitable[Drawings]]
 """Draws a number of images of a prompt."""
 
 
@@ -204,12 +188,10 @@ class InstructionWriter:
         self,
         chat: ChatModel | None,
         *,
-        prompt: PromptName = "auto",
-        is_tidy: bool = True,
+        settings: VisretSettings | None = None,
         prompts: Prompts | None = None,
     ) -> None:
-        self._chat, self._prompt, self._is_tidy = chat, prompt, is_tidy
-        self._prompts = prompts or Prompts()
+        self._chat, self._settings, self._prompts = chat, settings or VisretSettings(), prompts or Prompts()
 
     async def write(self, job: Job) -> Instruction:
         """Return the instruction for the query of a job."""
@@ -230,14 +212,14 @@ class InstructionWriter:
         return Instruction(text=found, note=f"instruction{length}: {found}", cost_usd=cost, is_long=is_long)
 
     def _read(self, reply: str) -> str:
-        found = tidied(reply) if self._is_tidy else reply.strip()
+        found = tidied(reply) if self._settings.tidy else reply.strip()
         if not found and self._chat is not None:
             raise MalformedAnswer(f"{self._chat.name}: an empty instruction")
         return found
 
     def _prompt_of(self, job: Job, text: str) -> PromptName:
-        if self._prompt != "auto":
-            return self._prompt
+        if self._settings.prompt != "auto":
+            return self._settings.prompt
         is_question = text.endswith("?") if job.is_question is None else job.is_question
         return "entity" if job.entity else "feature" if is_question else "scene"
 
@@ -345,9 +327,7 @@ class Visualizer:
         self._settings = settings or VisretSettings()
         self._encoder = encoder
         self._generator = generator
-        self._writer = InstructionWriter(
-            text, prompt=self._settings.prompt, is_tidy=self._settings.tidy, prompts=prompts
-        )
+        self._writer = InstructionWriter(text, settings=settings, prompts=prompts)
         self.tally = Tally(words=_WORDS, warned=_WARNED)
 
     async def seek(self, job: Job) -> Sought:

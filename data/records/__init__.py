@@ -35,6 +35,7 @@ from data.records.queries import (
     ChatMessage as ChatMessage,
     ChatReply as ChatReply,
     ChatRequest as ChatRequest,
+    Drawings as Drawings,
     TokenLogprobs as TokenLogprobs,
     WebPassage as WebPassage,
 )

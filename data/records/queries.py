@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
+from data.errors import FieldmarkError
 from data.records.knowledge import Source
 
 
@@ -77,6 +79,17 @@ class ChatReply:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Drawings:
+    """Drawings of a prompt as files, in the order drawn, and their cost in US dollars; None if unknown."""
+
+    paths: tuple[Path, ...]
+    cost_usd: float | None = 0.0
+    n_cached: int = 0
+    problem: FieldmarkError | None = None
+    """Why there are fewer than were asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WebPassage:
     """A text found by a web search, with its source."""
 
@@ -91,7 +104,7 @@ class JobImage:
     image_id: str
     """Id of the image within the job."""
     path: str
-    """File, relative to the job file."""
+    """File; in a file of jobs, relative to it."""
     score: float
     """Score in the first stage; higher is better."""
 
@@ -107,7 +120,7 @@ class Job:
     candidates: tuple[JobImage, ...]
     """Images of the first stage."""
     reference_image: str | None = None
-    """Reference photo of a composed query, relative to the job file."""
+    """Reference photo of a composed query; in a file of jobs, relative to it."""
     modification: str | None = None
     """Change to the reference photo; without it, `text` is the change."""
     dialogue: tuple[str, ...] | None = None

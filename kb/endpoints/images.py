@@ -8,7 +8,6 @@ import binascii
 import io
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -29,6 +28,7 @@ from data.errors import (
 )
 from data.event_loop import in_background
 from data.files import file_state, sha256_hex
+from data.records import Drawings
 from kb.endpoints.answer import tokens_of
 from kb.endpoints.cache import DrawingCache
 from kb.endpoints.client import Client
@@ -40,17 +40,6 @@ MAX_BYTES: Final = 50 * 2**20
 """Most bytes of one drawing."""
 Made = tuple[list[bytes], float | None]
 """New drawings as PNG files, at least one, and their cost in US dollars; None if unknown."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Drawings:
-    """Drawings of a prompt as files, in the order drawn, and their cost in US dollars; None if unknown."""
-
-    paths: tuple[Path, ...]
-    cost_usd: float | None = 0.0
-    n_cached: int = 0
-    problem: FieldmarkError | None = None
-    """Why there are fewer than were asked for."""
 
 
 async def _drawings(

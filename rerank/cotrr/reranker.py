@@ -101,7 +101,6 @@ class CotrrReranker:
         text: deconstructs the query and ranks notes; without it the vision model does.
         settings: form, stages and constants.
         prompts: the prompts `cotrr_*`.
-        root: folder of relative paths in jobs.
 
     Source:
         Wu et al., 2025 (arXiv 2509.14746): query deconstruction, image evaluation, listwise ranking, at temperature 0.
@@ -124,13 +123,11 @@ class CotrrReranker:
         text: ChatModel | None = None,
         settings: CotrrSettings | None = None,
         prompts: Prompts | None = None,
-        root: str | Path = ".",
     ) -> None:
         self._vision = vision if isinstance(vision, FairChat) else FairChat(vision)
         self._text = self._vision if text is None else text if isinstance(text, FairChat) else FairChat(text)
         self._settings = settings or CotrrSettings()
         self._requests = CotrrRequests(self._settings, prompts or Prompts())
-        self._root = Path(root)
         self.tally = Tally(words=_WORDS, warned=_WARNED)
 
     async def rank(self, job: Job) -> list[RankedImage]:
@@ -219,7 +216,7 @@ class CotrrReranker:
             photo.error = str(error)
 
     async def _jpeg_of(self, path: str) -> bytes:
-        return await read_in_thread(partial(jpeg_of, self._root / path, max_side=self._settings.max_side))
+        return await read_in_thread(partial(jpeg_of, Path(path), max_side=self._settings.max_side))
 
     # --- rankings -------------------------------------------------------------------------------------------------
 

@@ -149,7 +149,6 @@ class DecomposeReranker:
         context: returns background on the words of a query; used where the settings ask for context.
         writer: writes questions; without it a plain rule does.
         parts: finds the names in a query, for the plain rule.
-        root: folder of relative paths in jobs.
 
     Source:
         Divide and Conquer, Algorithm 1 and sections 3.1 to 3.4. Differs: the preset `paper` has the paper's constants,
@@ -166,13 +165,11 @@ class DecomposeReranker:
         context: Callable[[str], Context] | None = None,
         writer: QuestionWriter | None = None,
         parts: Callable[[str], Sequence[QueryPart]] | None = None,
-        root: str | Path = ".",
     ) -> None:
         self._judge = judge
         self._settings = settings or DecomposeSettings()
         self._by_rule = writer is None and not self._settings.direct
         self._plan = partial(plan_query, context=context, writer=writer, parts=parts)
-        self._root = Path(root)
         self.tally = Tally(words=_WORDS, warned=_WARNED)
 
     async def rank(self, job: Job) -> list[RankedImage]:
@@ -181,7 +178,7 @@ class DecomposeReranker:
         check_decompose(query, sees_photos=self._judge.sees_references, by_rule=self._by_rule)
         reference = b""
         if job.reference_image is not None:
-            look = partial(self._judge.look, self._root / job.reference_image)
+            look = partial(self._judge.look, Path(job.reference_image))
             with reading_reference(job):
                 reference = (await read_in_thread(look)).jpeg
         try:
@@ -224,7 +221,7 @@ class DecomposeReranker:
         judged: list[Judgement] = []
         try:
             async with work.slots:
-                look = await read_in_thread(partial(self._judge.look, self._root / image.path))
+                look = await read_in_thread(partial(self._judge.look, Path(image.path)))
                 look = replace(look, reference=work.reference) if work.reference else look
                 answers = await self._ask(look, work, judged)
             photo = with_answers(row, answers, judged)

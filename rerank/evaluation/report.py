@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from data.errors import BadInput, UsageError, did_you_mean
 from data.frames import Columns, frame_of
@@ -223,7 +224,8 @@ def evaluate_runs(
     if not truth.relevant:
         raise BadInput("No query has relevant images.", hint="Jobs need `relevant`; or use --qrels.")
     groups = _strata(truth, by)
-    figures = tuple(_figures(run, truth, cutoffs, ties, groups, n_resamples, seed) for run in runs)
+    resampled: Any = {"n_resamples": n_resamples, "seed": seed}
+    figures = tuple(_figures(run, truth, cutoffs, ties, groups, partial(measure_all, **resampled)) for run in runs)
     return Evaluation(
         n_queries=len(truth.relevant),
         n_without_relevant=truth.n_without_relevant,
@@ -231,7 +233,7 @@ def evaluate_runs(
         cutoffs=tuple(cutoffs),
         shown=tuple(shown),
         runs=figures,
-        comparisons=_comparisons(figures, groups, baseline, shown[0], n_resamples, seed) if baseline else (),
+        comparisons=_comparisons(figures, groups, baseline, shown[0], resampled) if baseline else (),
     )
 
 
@@ -241,8 +243,7 @@ def _figures(
     cutoffs: Sequence[int],
     ties: TiePolicy,
     groups: Sequence[tuple[Mapping[str, str], Sequence[str]]],
-    n_resamples: int,
-    seed: int,
+    measured: Callable[..., tuple[Measured, ...]],
 ) -> RunFigures:
     ranked: dict[str, RankedList] = {}
     counts: Counter[str] = Counter()
@@ -289,20 +290,16 @@ def _figures(
         open_pairs=counts["open"] / max(counts["pairs"], 1),
         bounds={m: (worst[m], expected[m], best[m]) for m in best},
         strata=tuple(
-            Stratum(
-                labels=labels,
-                n=len(queries),
-                measures=measure_all(
-                    {name: [by_query[query][name] for query in queries] for name in by_query[queries[0]]},
-                    list(queries),
-                    n_resamples=n_resamples,
-                    seed=seed,
-                ),
-            )
+            Stratum(labels=labels, n=len(queries), measures=measured(_columns(by_query, queries), list(queries)))
             for labels, queries in groups
         ),
         by_query=by_query,
     )
+
+
+def _columns(by_query: Mapping[str, Figures], queries: Sequence[str]) -> dict[str, list[float]]:
+    """Return measure -> its values for these queries."""
+    return {name: [by_query[query][name] for query in queries] for name in by_query[queries[0]]}
 
 
 def _counted(run: Run, query_id: str, truth: Truth) -> list[RankedImage]:
@@ -349,15 +346,14 @@ def _comparisons(
     groups: Sequence[tuple[Mapping[str, str], Sequence[str]]],
     baseline: str,
     name: str,
-    n_resamples: int,
-    seed: int,
+    resampled: Mapping[str, Any],
 ) -> tuple[Comparison, ...]:
     base = next(run for run in figures if run.name == baseline)
     others = [run for run in figures if run is not base]
     found: list[Comparison] = []
     for labels, queries in groups:
         differences = ([run.by_query[query][name] - base.by_query[query][name] for query in queries] for run in others)
-        tests = [paired_test(each, n_resamples=n_resamples, seed=seed) for each in differences]
+        tests = [paired_test(each, **resampled) for each in differences]
         corrected = holm([test.p_value for test in tests])
         found += [
             Comparison(run=run.name, baseline=baseline, measure=name, labels=labels, test=test, p_corrected=p)

@@ -5,11 +5,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import isfinite
 from pathlib import Path
 
-from data.codec import loads
-from data.errors import BadInput, StoreError
+from data.errors import BadInput
 from data.files import read_lines
 from data.records import Job, RankedImage
 from data.trec import parse_run, read_qrels
@@ -83,30 +81,11 @@ def read_run(path: Path, *, name: str | None = None) -> Run:
     Raises:
         BadInput: if it is neither, is empty, lists an image twice for a query, or has a score that is not finite.
     """
-    lines = read_lines(path)
-    first = next((line for line in lines if line.strip()), None)
-    if first is None:
-        raise BadInput(f"{path} is empty")
     images: dict[str, list[RankedImage]] = {}
-    if first.lstrip().startswith("{"):
-        seen: set[tuple[str, str]] = set()
-        for number, line in enumerate(lines, start=1):
-            if not line.strip():
-                continue
-            try:
-                image = loads(RankedImage, line)
-            except StoreError as error:
-                raise BadInput(f"{path.name}, line {number}: {error}") from error
-            if not isfinite(image.score):
-                raise BadInput(f"{path.name}, line {number}: expected a finite score, got {image.score}")
-            if (image.query_id, image.image_id) in seen:
-                twice = f"image {image.image_id} is listed twice for query {image.query_id}"
-                raise BadInput(f"{path.name}, line {number}: {twice}")
-            seen.add((image.query_id, image.image_id))
-            images.setdefault(image.query_id, []).append(image)
-    else:
-        for image in parse_run(lines, name=path.name):
-            images.setdefault(image.query_id, []).append(image)
+    for image in parse_run(read_lines(path), name=path.name):
+        images.setdefault(image.query_id, []).append(image)
+    if not images:
+        raise BadInput(f"{path} is empty")
     return Run(name=name or path.stem, images={query: tuple(found) for query, found in images.items()})
 
 

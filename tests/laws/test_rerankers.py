@@ -15,6 +15,7 @@ from kb.endpoints.images import Drawings
 from recognize import load_encoders
 from rerank import METHODS, RerankResources, first_stage, make_reranker, rerank, run_jobs
 from rerank.captions import SentenceScorer, VisionCaptioner
+from rerank.jobs import located
 from rerank.visret import PromptGenerator
 
 COLOURS = ("red", "blue", "yellow", "green", "black", "white", "brown", "orange")
@@ -73,9 +74,8 @@ def run(method: Any, job: Any, folder: Any) -> Any:
         generator=PromptGenerator(draw),
         captioner=None if vision is None else VisionCaptioner(vision),
         scorer=SentenceScorer(sentence),
-        root=folder,
     )
-    return rerank(job, method, resources)
+    return rerank(located(job, folder), method, resources)
 
 
 @pytest.fixture(params=METHODS)
@@ -146,9 +146,8 @@ def test_decompose_without_models_refuses_other_queries_than_texts(folder: Any) 
         other = job_of(COLOURS, [0.5] * 8, **more)
         with pytest.raises(UsageError, match=hint):
             run("decompose", other, folder)
-        resources = RerankResources(encoders=load_encoders("starter").text_image, root=folder)
-        both = run_jobs(
-            [replace(other, query_id="q2"), job_of(COLOURS, [0.5] * 8)], make_reranker("decompose", resources)
-        )
+        resources = RerankResources(encoders=load_encoders("starter").text_image)
+        jobs = [replace(other, query_id="q2"), job_of(COLOURS, [0.5] * 8)]
+        both = run_jobs([located(each, folder) for each in jobs], make_reranker("decompose", resources))
         assert {row.status for row in both.rows["q1"]} == {"ok"} and not both.is_complete
         assert all(hint in str(row.error) for row in both.rows["q2"])

@@ -26,6 +26,7 @@ from kb.endpoints.images import Drawings
 from recognize import load_encoders
 from rerank import METHODS, PRESETS, FairChat, RerankResources, RerankSettings, make_reranker, plan_run, run_jobs
 from rerank.captions import SentenceScorer, VisionCaptioner
+from rerank.jobs import located
 from rerank.plan import JudgeName
 from rerank.scheduling import current_query
 from rerank.visret import AnchorGenerator, FolderGenerator, Generator, NamedVectors, PromptGenerator
@@ -363,7 +364,7 @@ def _run(method: str, case: Case, root: Path) -> str:
     candidates = tuple(
         JobImage(image_id=name, path=name, score=round((7 * i % 5) / 5, 3)) for i, name in enumerate(names)
     )
-    job = Job(query_id="q", candidates=candidates, **case.query)
+    job = located(Job(query_id="q", candidates=candidates, **case.query), root)
     model = Model(case.fault, gives_logprobs=case.gives_logprobs)
     chat = FairChat(model, n_in_flight=4)
     encoders = load_encoders("starter")
@@ -380,7 +381,6 @@ def _run(method: str, case: Case, root: Path) -> str:
         generator=_generator(root, case.drawings, encoders.text_image[0], draw),
         captioner=VisionCaptioner(chat),
         scorer=SentenceScorer(encoders.sentence),
-        root=root,
         settings=case.settings,
     )
     result = run_jobs([job], make_reranker(method, resources))

@@ -23,17 +23,17 @@ def folder(tmp_path: Path) -> Any:
     return tmp_path
 
 
-def job(text: Any, **options: Any) -> Job:
-    candidates = tuple(JobImage(image_id=c, path=f"{c}.png", score=0.5) for c in COLOURS)
+def job(text: Any, folder: Path = Path(), **options: Any) -> Job:
+    candidates = tuple(JobImage(image_id=c, path=str(folder / f"{c}.png"), score=0.5) for c in COLOURS)
     return Job(query_id="q", text=text, candidates=candidates, **options)
 
 
 def test_a_photo_is_encoded_once_until_it_changes(folder: Any) -> None:
     encoder = Counting()
-    method = SimilarityReranker(encoder, root=folder)
+    method = SimilarityReranker(encoder)
 
     def ranked(text: str = "a scarlet bird") -> Any:
-        return asyncio.run(method.rank(job(text)))
+        return asyncio.run(method.rank(job(text, folder)))
 
     assert ranked() == ranked() and ranked("azure wings")[0].image_id == "blue" and encoder.n_images == 4
     Image.new("RGB", (41, 40), "red").save(folder / "green.png")
@@ -66,7 +66,7 @@ def test_a_dialogue_too_long_for_the_encoder_is_the_mean_of_its_parts(folder: An
 
     encoder: Any = Short()
     turns = ("a scarlet bird", "big? yes", "far? no", "is there a second bird? yes")
-    ranked = asyncio.run(SimilarityReranker(encoder, root=folder).rank(job("", dialogue=turns)))
+    ranked = asyncio.run(SimilarityReranker(encoder).rank(job("", folder, dialogue=turns)))
     assert encoder.texts == ["a scarlet bird", "big? yes, far? no", "is there a second bird? yes"]
     assert ranked[0].image_id == "red"
 

@@ -13,6 +13,7 @@ from data.records import Job, JobImage, RankedImage
 from rerank import RerankResources, rerank
 from rerank.cotrr.messages import parse_ranking_as_authors
 from rerank.cotrr.reranker import CotrrReranker
+from rerank.jobs import located
 from rerank.reranker import Tally
 from rerank.settings import PRESETS, CotrrSettings, DecomposeSettings, VisionSettings
 from tests.rerank.recorded import Model, photos
@@ -32,9 +33,9 @@ def run(
     prompts: Any = None, **query: Any,
 ) -> tuple[list[RankedImage], Tally]:  # fmt: skip
     candidates = tuple(JobImage(image_id=n, path=f"{n}.png", score=-i) for i, n in enumerate(names))
-    reranker = CotrrReranker(vision, text=text_model, settings=settings, prompts=prompts, root=root)
+    reranker = CotrrReranker(vision, text=text_model, settings=settings, prompts=prompts)
     job = Job(**{"query_id": "q1", "text": "frogs in amplexus", "candidates": candidates, **query})
-    return asyncio.run(reranker.rank(job)), reranker.tally
+    return asyncio.run(reranker.rank(located(job, root))), reranker.tally
 
 
 def kinds(model: Model) -> dict[str, int]:
@@ -125,7 +126,7 @@ def test_a_failed_order_is_counted_and_the_others_decide(root: Path) -> None:
 def test_the_error_of_a_query_is_the_one_that_stopped_it(root: Path) -> None:
     """The query is used whole where it cannot be deconstructed."""
     fault = lambda asked: "{}" if asked.kind == "deconstruct" else SourceUnavailable("503")  # noqa: E731
-    candidates = (JobImage(image_id="navy", path="navy.png", score=0.0),)
+    candidates = (JobImage(image_id="navy", path=str(root / "navy.png"), score=0.0),)
     with pytest.raises(SourceUnavailable, match="503"):
         rerank(Job(query_id="q", text="a frog", candidates=candidates), "cotrr",
-               RerankResources(vision=Model(fault), root=root))  # fmt: skip
+               RerankResources(vision=Model(fault)))  # fmt: skip
