@@ -20,7 +20,7 @@ from rerank.reranker import first_stage_ranks
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuerySet:
-    """Queries over one collection of images. Paths are absolute, or relative to the file."""
+    """Queries with candidates of their own, or over one collection. Paths are absolute, or relative to the file."""
 
     name: str
     """Name in messages."""
@@ -42,15 +42,20 @@ class QuerySet:
     @property
     def is_of_candidates(self) -> bool:
         """Whether each query has its own candidates, in the order of a first stage."""
-        return bool(self.queries[0].candidates)
+        return not self.collection or bool(self.queries[0].candidates)
 
 
-def read_query_set(file: Path) -> QuerySet:
-    """Return the query set in a file.
+def read_queries(file: Path) -> QuerySet:
+    """Return the queries in a file: a query set (`.json`), or one query per line.
 
     Raises:
-        BadInput: if the file is invalid, has no query, repeats a query id, or gives candidates to some queries only.
+        BadInput: if the file is invalid, has no query, repeats a query id, or gives candidates to some queries of a set
+            only; with the line number.
     """
+    if file.suffix == ".parquet":
+        raise BadInput(f"{file} holds Parquet, expected jobs or photos.", hint=CONVERT_HINT)
+    if file.suffix != ".json":
+        return QuerySet(name=file.name, queries=tuple(_read_lines(file)))
     try:
         found = loads(QuerySet, "\n".join(read_lines(file)))
     except StoreError as error:
@@ -66,7 +71,7 @@ def read_query_set(file: Path) -> QuerySet:
     if not queries:
         raise BadInput(f"{file} contains no query")
     for query in queries.values():
-        if bool(query.candidates) != found.is_of_candidates:
+        if bool(query.candidates) != bool(found.queries[0].candidates):
             raise BadInput(f"{file}: some queries have candidates, but query {query.query_id!r} is not like the first.")
         if found.subsets and query.query_id not in found.subsets:
             raise BadInput(f"{file}: query {query.query_id!r} has no small set of images, but others have.")
@@ -85,7 +90,6 @@ def located(job: Job, folder: Path) -> Job:
     )
 
 
-_NONE_OF_THEM: Final = "The first stage has none of the queries of the job."
 MOST_CANDIDATES: Final = 3_000_000  # of all queries together: each becomes a row in memory
 
 
@@ -101,10 +105,7 @@ def jobs_of(queries: QuerySet, *, within_subset: bool = False, first_stage: Firs
         UsageError: if the candidates are too many without a run, or the queries have no small sets.
     """
     if within_subset and not queries.subsets:
-        raise UsageError(f"within_subset: {queries.name} has no small sets of images.")
-    if queries.is_of_candidates:
-        jobs = list(queries.queries)
-        return jobs if first_stage is None else with_first_stage(jobs, first_stage)
+        raise UsageError(f"within_subset is for a query set; {queries.name} has no small sets of images.")
     n, size = len(queries.queries), len(queries.collection)
     is_whole = first_stage is None and not within_subset and not queries.pools
     if is_whole and n * size > MOST_CANDIDATES:
@@ -115,14 +116,14 @@ def jobs_of(queries: QuerySet, *, within_subset: bool = False, first_stage: Firs
     collection = {name: JobImage(image_id=name, path=path, score=0.0) for name, path in queries.collection.items()}
     jobs = []
     for job in queries.queries:
-        known = collection
+        known = {image.image_id: image for image in job.candidates} or collection
         pool = queries.subsets[job.query_id] if within_subset else queries.pools.get(job.query_id)
         if pool is not None:
             known = {name: _known(collection, name, job) for name in pool}
         elif job.query_id in queries.left_out:
             known = {name: each for name, each in known.items() if name != queries.left_out[job.query_id]}
         if first_stage is None:
-            jobs.append(replace(job, candidates=tuple(known.values())))
+            jobs.append(job if job.candidates else replace(job, candidates=tuple(known.values())))
             continue
         ranked = [
             image
@@ -132,20 +133,8 @@ def jobs_of(queries: QuerySet, *, within_subset: bool = False, first_stage: Firs
         if ranked:
             jobs.append(_in_order_of(ranked, job, known))
     if not jobs:
-        raise BadInput(_NONE_OF_THEM)
+        raise BadInput("The first stage has none of the queries of the job.")
     return jobs
-
-
-def with_first_stage(jobs: Sequence[Job], first_stage: FirstStage) -> list[Job]:
-    """Return the jobs with the images of a run as candidates; queries that it lacks are left out."""
-    found = [
-        _in_order_of(ranked, job, {image.image_id: image for image in job.candidates})
-        for job in jobs
-        if (ranked := first_stage.get(job.query_id))
-    ]
-    if not found:
-        raise BadInput(_NONE_OF_THEM)
-    return found
 
 
 def _in_order_of(ranked: Sequence[RankedImage], job: Job, known: Mapping[str, JobImage]) -> Job:
@@ -186,21 +175,14 @@ def read_jobs(
         NothingReadable: if a folder holds no photo.
         UsageError: if query or settings do not fit the kind of input.
     """
-    if path.suffix == ".parquet" or (query is None and path.is_dir() and any(path.rglob("*.parquet"))):
-        raise BadInput(f"{path} holds Parquet, expected jobs or photos.", hint=CONVERT_HINT)
-    if query is not None:
-        if not path.is_dir():
-            raise UsageError(f"A query goes with a folder of photos; {path.name} has its own queries.")
-        jobs = [job_of_folder(path, query)]
-    elif path.is_dir():
+    if query is not None and not path.is_dir():
+        raise UsageError(f"A query goes with a folder of photos; {path.name} has its own queries.")
+    if query is None and path.is_dir():
+        if any(path.rglob("*.parquet")):
+            raise BadInput(f"{path} holds Parquet, expected jobs or photos.", hint=CONVERT_HINT)
         raise UsageError(f"{path} is a folder of photos and needs a query.", hint='--query "a bird with a red crown"')
-    elif path.suffix == ".json":
-        return jobs_of(read_query_set(path), within_subset=within_subset, first_stage=first_stage)
-    else:
-        jobs = _read_lines(path)
-    if within_subset:
-        raise UsageError(f"within_subset is for a query set; {path.name} has no small sets of images.")
-    return jobs if first_stage is None else with_first_stage(jobs, first_stage)
+    found = read_queries(path) if query is None else QuerySet(name=path.name, queries=(job_of_folder(path, query),))
+    return jobs_of(found, within_subset=within_subset, first_stage=first_stage)
 
 
 def _read_lines(path: Path) -> list[Job]:

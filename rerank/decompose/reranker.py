@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 from data.contracts import Judge, SeenImage
 from data.errors import BadInput, MalformedAnswer, NoEvidence, TooManyUnscored
-from data.records import Context, Job, JobImage, Judgement, QueryPart, QuestionAnswer, RankedImage
+from data.records import Context, Job, JobImage, Judgement, QueryPart, Question, QuestionAnswer, RankedImage
 from data.words import plural
 from rerank.decompose.questions import QueryPlan, QuestionWriter, plan_query
 from rerank.judges.answers import NO_EVIDENCE, answer_of
@@ -22,11 +22,12 @@ from rerank.scheduling import all_of, current_step, read_in_thread
 from rerank.settings import MAX_UNSCORED, STOP_BELOW, DecomposeSettings
 
 
-def with_answers(row: RankedImage, answers: Sequence[QuestionAnswer], judged: Sequence[Judgement]) -> RankedImage:
+def with_answers(row: RankedImage, questions: Sequence[Question], judged: Sequence[Judgement]) -> RankedImage:
     """Return a row with its answers, their total cost, and the notes on them, each with the number of its question."""
+    answers = tuple(answer_of(question, one) for question, one in zip(questions, judged, strict=False))  # some skipped
     notes = [f"{i}. {' '.join(one.note.split())}" for i, one in enumerate(judged, 1) if one.note]
     cost = total_cost(one.cost_usd for one in judged)
-    return replace(row, questions=tuple(answers), evaluation="\n".join(notes) or None, cost_usd=cost)
+    return replace(row, questions=answers, evaluation="\n".join(notes) or None, cost_usd=cost)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -43,12 +44,12 @@ class MissingAnswers:
     reason: str = ""
     """Why the first one is missing, if the judge says so."""
 
-    def add(self, answers: Sequence[QuestionAnswer], judged: Sequence[Judgement] = ()) -> None:
-        """Count answers; `judged` are the judgements that they come from."""
-        counted = [answer for answer in answers if answer.obtained_by != NO_EVIDENCE]
+    def add(self, judged: Sequence[Judgement]) -> None:
+        """Count answers."""
+        counted = [one for one in judged if one.obtained_by != NO_EVIDENCE]
         self.n += len(counted)
-        self.n_missing += sum(answer.probability is None for answer in counted)
-        self.n_without_evidence += len(answers) - len(counted)
+        self.n_missing += sum(one.probability is None for one in counted)
+        self.n_without_evidence += len(judged) - len(counted)
         self.reason = self.reason or next((one.note for one in judged if one.probability is None), "")
 
     def check(self, *, is_last: bool = False) -> None:
@@ -223,8 +224,8 @@ class DecomposeReranker:
             async with work.slots:
                 look = await read_in_thread(partial(self._judge.look, Path(image.path)))
                 look = replace(look, reference=work.reference) if work.reference else look
-                answers = await self._ask(look, work, judged)
-            photo = with_answers(row, answers, judged)
+                await self._ask(look, work, judged)
+            photo = with_answers(row, work.plan.questions, judged)
         except TooManyUnscored:
             raise  # the whole query fails
         except (BadInput, *FAILURES) as error:
@@ -238,8 +239,8 @@ class DecomposeReranker:
         self.tally.origins.update(_FIGURES.sub("", answer.obtained_by) for answer in photo.questions)
         return photo
 
-    async def _ask(self, look: SeenImage, work: _QueryWork, judged: list[Judgement]) -> list[QuestionAnswer]:
-        """Return the judge's answers: all in one call where the judge supports it, else one after the other.
+    async def _ask(self, look: SeenImage, work: _QueryWork, judged: list[Judgement]) -> None:
+        """Ask the judge all questions in one call where it supports that, else one after the other.
 
         Each judgement is added to `judged`, so that its cost counts where a later one fails.
 
@@ -251,10 +252,9 @@ class DecomposeReranker:
             together = await judge.judge_together(look, plan.questions, query=work.query, context=context)
             if together is not None:
                 judged += together
-                answers = [answer_of(question, one) for question, one in zip(plan.questions, judged, strict=True)]
-                work.missing.add(answers, judged)
+                work.missing.add(judged)
                 work.missing.check()
-                return answers
+                return
         found: list[QuestionAnswer] = []
         for question in plan.questions:
             current_step.set(len(found))
@@ -262,11 +262,10 @@ class DecomposeReranker:
             one = await judge.judge(look, question, query=work.query, context=context, earlier=earlier)
             found.append(answer_of(question, one))
             judged.append(one)
-            work.missing.add(found[-1:], [one])
+            work.missing.add([one])
             work.missing.check()
             if one.probability is not None and one.probability < self._stop_below:
                 break
-        return found
 
     def _context(self, work: _QueryWork) -> str:
         """Return the passage; encoders, which see no reference photos either, take it for looks."""

@@ -17,11 +17,10 @@ from rerank.evaluation.runs import (
     Truth,
     first_stage_run,
     read_run,
-    truth_of_jobs,
+    truth_of,
     truth_of_qrels,
-    truth_of_query_set,
 )
-from rerank.jobs import read_jobs, read_query_set
+from rerank.jobs import read_queries
 
 
 def evaluate_files(request: EvaluationRequest) -> Evaluation:
@@ -34,20 +33,18 @@ def evaluate_files(request: EvaluationRequest) -> Evaluation:
     if (request.jobs is None) == (request.qrels is None):
         raise UsageError("Specify the relevant images.", hint="Use either --jobs FILE or --qrels FILE.")
     runs = [read_named_run(given) for given in request.runs]
-    queries = read_query_set(request.jobs) if request.jobs and request.jobs.suffix == ".json" else None
-    if queries is not None:
-        truth, jobs = truth_of_query_set(queries), queries.queries if queries.is_of_candidates else ()
-    elif request.jobs is not None:
-        jobs = tuple(read_jobs(request.jobs))
-        truth = truth_of_jobs(jobs)
-    else:
+    queries = None if request.jobs is None else read_queries(request.jobs)
+    if queries is None:
         assert request.qrels is not None
-        truth, jobs = truth_of_qrels(request.qrels), ()
-    if jobs:  # a re-ranked list says little without its first stage
-        runs.insert(0, first_stage_run(jobs))
-    elif queries is not None and not runs:
-        raise UsageError("No run is given.", hint=f"Name at least one; {queries.name} has no first stage to measure.")
-    own = queries.measures if queries else HITS if truth.rounds else ()
+        truth = truth_of_qrels(request.qrels)
+    else:
+        truth = truth_of(queries)
+        if queries.is_of_candidates:  # a re-ranked list says little without its first stage
+            runs.insert(0, first_stage_run(queries.queries))
+        elif not runs:
+            hint = f"Name at least one; {queries.name} has no first stage to measure."
+            raise UsageError("No run is given.", hint=hint)
+    own = queries.measures if queries and queries.measures else HITS if truth.rounds else ()
     rounds = {query_id: {ROUND: (str(len(of) - 1),)} for query_id, of in truth.rounds.items()}
     strata = {query_id: {**truth.strata.get(query_id, {}), **rounds.get(query_id, {})} for query_id in truth.relevant}
     truth = _without(replace(truth, strata=strata), request.without)

@@ -118,8 +118,8 @@ def truth_of_jobs(jobs: Iterable[Job]) -> Truth:
     )
 
 
-def truth_of_query_set(queries: QuerySet) -> Truth:
-    """Return the relevance of a query set."""
+def truth_of(queries: QuerySet) -> Truth:
+    """Return the relevance of queries from a file."""
     found = truth_of_jobs(queries.queries)
     return replace(
         found,

@@ -21,15 +21,19 @@ def answered(*probabilities: Any) -> RankedImage:
     )
 
 
+def judged(*probabilities: Any) -> list[Judgement]:
+    return [Judgement(probability=each, answer=None, obtained_by="table") for each in probabilities]
+
+
 def test_missing_answers_fail_only_above_the_limit_of_expected_and_at_the_end_of_asked_questions() -> None:
     missing = MissingAnswers(max_share=0.5, n_expected=4)
-    missing.add(answered(None, None).questions)
+    missing.add(judged(None, None))
     missing.check()
-    missing.add(answered(None).questions)
+    missing.add(judged(None))
     with pytest.raises(TooManyUnscored, match="no usable answer to 3 of 4 questions; at most 50%"):
         missing.check()
     missing = MissingAnswers(max_share=0.5, n_expected=100)
-    missing.add(answered(None, None, 0.5).questions)
+    missing.add(judged(None, None, 0.5))
     missing.check()
     with pytest.raises(TooManyUnscored, match="2 of 3 questions"):
         missing.check(is_last=True)
@@ -50,12 +54,13 @@ def test_questions_without_evidence_do_not_count_and_one_that_is_never_answered_
     assert photo_scores(rows, 2, "zero") == photo_scores(rows, 2, "mean") == pytest.approx([80, 20])
     missing = MissingAnswers(max_share=0.0, n_expected=4)
     for row in rows:
-        missing.add(row.questions)
+        missing.add([Judgement(probability=one.probability, answer=None, obtained_by=one.obtained_by)
+                     for one in row.questions])  # fmt: skip
         missing.check()
     missing.check(is_last=True)
     missing = MissingAnswers(max_share=0.0, n_expected=2)
-    judged = Judgement(probability=None, answer=None, obtained_by="no evidence", note="nothing to see of 'frogs'")
-    missing.add(without_evidence(None).questions, [judged])
+    nothing = Judgement(probability=None, answer=None, obtained_by="no evidence", note="nothing to see of 'frogs'")
+    missing.add([nothing])
     missing.check()
     with pytest.raises(NoEvidence, match="nothing to see of 'frogs'"):
         missing.check(is_last=True)
