@@ -114,6 +114,6 @@ def open_models(
         if visret is not None:
             generator, _ = open_generator(settings, visret, stack, budget=budget, offline=offline)
             prompts = Prompts(settings.prompts)
-            writer = InstructionWriter(judge, prompt=visret.prompt, is_tidy=visret.tidy, prompts=prompts)
+            writer = InstructionWriter(judge, settings=visret, prompts=prompts)
             drawings = (Drawings(generator, writer, visret, benchmark=benchmark),)
         yield OpenModels(reader=reader, judge=judge, drawings=drawings, budget=budget)
