@@ -201,7 +201,8 @@ class Chroma(Closing):
                     self._prefix + name, embedding_function=None, configuration={"hnsw": graph}
                 ).upsert(
                     ids=[row.id for row in batch],
-                    documents=[row.document for row in batch],
+                    # Chroma indexes even empty documents, so where all are empty none are given.
+                    documents=[row.document for row in batch] if any(row.document for row in batch) else None,
                     metadatas=[dict(row.metadata) for row in batch],
                     embeddings=np.stack([row.vector for row in batch]),
                 )

@@ -86,26 +86,26 @@ def term_of(record: str) -> Term:
 
 
 def texts_of(subject: Subject, kind: CollectionKind) -> dict[str, tuple[str, Metadata]]:
-    """Return row id -> document and metadata of a subject in collections of a kind; an anchor has its caption."""
+    """Return row id -> document and metadata of a subject in collections of a kind.
+
+    Only species and terms have documents: Chroma's full-text index of those of chunks, which are parts of the summary,
+    once per encoder, takes .7 times their vectors.
+    """
+    metadata = _metadata(subject, kind)
     return {
-        row_id(subject_id(subject), kind, item): (
-            (content.caption or content.file or item) if isinstance(content, Anchor) else content,
-            _metadata(subject, kind, content),
-        )
+        row_id(subject_id(subject), kind, item): (str(content) if kind in ("species", "terms") else "", metadata)
         for item, content in items_of(subject, kind)
     }
 
 
-def _metadata(subject: Subject, kind: CollectionKind, content: str | Anchor) -> Metadata:
+def _metadata(subject: Subject, kind: CollectionKind) -> Metadata:
     """Return few values, since Chroma indexes each; the same keys in every row, so that an upsert replaces them all."""
     if isinstance(subject, WebAnswer):
         return {"name": subject.name, "model": subject.model, "asked_on": subject.asked_on}
     if isinstance(subject, Term):
         return {"name": subject.name}
     taxon = subject.taxon
-    if isinstance(content, Anchor):
-        return {"taxon_id": taxon.taxon_id, "author": content.author or "", "licence": content.licence or ""}
-    if kind == "chunks":
+    if kind in ("chunks", "anchors"):
         return {"taxon_id": taxon.taxon_id}
     ranks = {rank: taxon.lineage.get(rank, "") for rank in HIGHER_RANKS}
     return {"scientific_name": taxon.scientific_name, "common_name": taxon.common_name, **ranks}
