@@ -258,6 +258,10 @@ class Checklist(Protocol):
         """Return the taxa that share a name; empty if at most one has it, as by default."""
         return []
 
+    def also_called(self, name: str) -> list[Taxon]:
+        """Return the species that people call by a name that is not the checklist's, the best known first."""
+        return []
+
     def species_of(self, taxon: Taxon) -> list[Taxon]:
         """Return the species below a taxon in the order of the checklist; for a species, the species itself."""
 

@@ -11,8 +11,9 @@ import csv
 import importlib.util
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
 from typing import Final
@@ -21,6 +22,7 @@ from data.contracts import Checklist
 from data.errors import MissingRequirement
 from data.files import sha256_hex
 from data.records import HIGHER_RANKS, Taxon, taxon_id
+from data.words import singulars
 from kb.checklist.names import epithet_stem, fold, near_names
 
 
@@ -57,6 +59,7 @@ class AviList(Checklist):
     """The checklist AviList 2025 with the further names of eBird and BirdLife."""
 
     def __init__(self, folder: Path) -> None:
+        self.language = "en"
         self._by_name: dict[str, _Entry] = {}
         self._spellings: dict[str, str] = {}  # folded -> as written
         self._folder = folder
@@ -119,6 +122,39 @@ class AviList(Checklist):
     def others_called(self, name: str) -> list[Taxon]:
         """Return the species with that name on another list, if the name means another species here, or none."""
         return [_taxon(entry) for entry in self._other_meanings.get(fold(name), ())]
+
+    def also_called(self, name: str) -> list[Taxon]:
+        """Return the species with a name, or its singular, in everyday use, another language or banders' codes.
+
+        Names in the language of this checklist decide. Else the species whose English names end with it follow ("Robin"
+        of either continent, then other robins), unless it is a word of another language; the best known first.
+        """
+        from kb.checklist.bird_names import load_bird_names, speaks  # 20 ms, for few names
+
+        table = load_bird_names()
+        for form in (name, *singulars(name.lower())[1:]):
+            named = table.called(form)
+            best = sorted(named, key=table.n_names, reverse=True)
+            found = [each for each in best if any(speaks(self.language, language) for language in named[each])]
+            if not found:
+                languages = set().union(*named.values())
+                is_english = not named or any(language.startswith("en-") for language in languages)
+                ends = self._by_end.get(fold(form), {}) if is_english else {}
+                found = [*best, *sorted(ends.keys() - named, key=lambda each: (ends[each], -table.n_names(each), each))]
+            if found:
+                return [_taxon(self._by_name[fold(each)]) for each in found]
+        return []
+
+    @cached_property
+    def _by_end(self) -> dict[str, dict[str, int]]:
+        """Last words of English names, folded -> the species with such a name, and which of their names it is."""
+        found: dict[str, dict[str, int]] = {}
+        for entry in self._species:
+            for nth, common in enumerate(entry.common_names):
+                words = common.replace("-", " ").split()
+                for i in range(1, len(words)):
+                    found.setdefault(fold("".join(words[i:])), {}).setdefault(entry.scientific_name, nth)
+        return found
 
     def lacks(self, name: str) -> bool:
         """Return whether the name is a species on another list but not on this one."""
@@ -222,9 +258,8 @@ class AviList(Checklist):
             entry.common_names.append(common)
 
 
-@cache
-def load_checklist() -> AviList:
-    """Return AviList 2025, read from the tables of the package `birdnames`.
+def load_checklist(language: str = "en") -> AviList:
+    """Return AviList 2025, read from the tables of the package `birdnames`; the language decides on everyday names.
 
     Example:
         >>> load_checklist().find("northern cardinal").scientific_name
@@ -235,11 +270,27 @@ def load_checklist() -> AviList:
     Raises:
         MissingRequirement: if the tables are not there.
     """
+    return _in_language(language)
+
+
+@cache
+def _in_language(language: str) -> AviList:
+    made = AviList(tables_folder()) if language == "en" else copy(_in_language("en"))
+    made.language = language
+    return made
+
+
+def tables_folder() -> Path:
+    """Return the folder of the tables of the package `birdnames`.
+
+    Raises:
+        MissingRequirement: if they are not there.
+    """
     spec = importlib.util.find_spec("birdnames")  # does not import it: that would load spreadsheet readers
     for location in (spec.submodule_search_locations or ()) if spec else ():
         folder = Path(location) / "data" / "processed"
         if (folder / f"{AVILIST}_taxonomy.csv").is_file():
-            return AviList(folder)
+            return folder
     raise MissingRequirement("The checklist AviList 2025 is not installed", hint="pip install 'birdnames>=0.1.3'")
 
 

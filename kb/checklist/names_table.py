@@ -19,7 +19,7 @@ from kb.checklist.name_files import (
     table_rows,
 )
 from kb.checklist.names import fold, without_authorship
-from kb.checklist.selection import RANKS_ABOVE, choices, limits_of, misspelt_genus, own_taxon
+from kb.checklist.selection import RANKS_ABOVE, choices, limits_of, misspelt_genus, own_taxon, taxa_named
 from kb.checklist.stored.formats import SYNONYMS, language_of
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def _species_of_row(row: _Row, checklist: Checklist, genera: set[str]) -> Taxon 
     found = next((taxon for taxon in listed if taxon.rank == "species"), None)
     if found is not None:
         return found.with_names(row.by_language)
-    if several := next(filter(None, map(checklist.homonyms, row.names)), None):
+    if several := next((taxa for each in row.names if len(taxa := _named(checklist, each, row)) > 1), None):
         return LeftOut(name=name, reason=reasons.SEVERAL_TAXA, detail=f"{line}: {', '.join(choices(several))}")
     if lower := next((taxon for taxon in listed if "species" in taxon.lineage), None):
         detail = f"{line}: a {lower.rank} of {lower.lineage['species']}"
@@ -131,16 +131,25 @@ def _species_of_row(row: _Row, checklist: Checklist, genera: set[str]) -> Taxon 
 
 def _listed(checklist: Checklist, name: str, row: _Row) -> list[Taxon]:
     """Return the taxon with a name, or of several the one in the higher taxa of the row; none of another class."""
-    found = checklist.find(name)
-    if found is not None:  # a butterfly may share its common name with a bird
+    named = _named(checklist, name, row)
+    if len(named) == 1:  # a butterfly may share its common name with a bird
+        (found,) = named
         is_other = "class" in row.above and found.lineage.get("class", row.above["class"]) != row.above["class"]
         return [] if is_other else [found]
     fits = [
         taxon
-        for taxon in (checklist.homonyms(name) if row.above else ())
+        for taxon in (named if row.above else ())
         if all(taxon.lineage.get(rank, above) == above for rank, above in row.above.items())
     ]
     return fits if len(fits) == 1 else []
+
+
+def _named(checklist: Checklist, name: str, row: _Row) -> list[Taxon]:
+    """Return the taxa with a name of a row; an everyday name counts alone: beside another it may be a frog's."""
+    if len(row.names) == 1:
+        return taxa_named(checklist, name)
+    found = checklist.find(name)
+    return checklist.homonyms(name) if found is None else [found]
 
 
 def _own(row: _Row, *, may_be_one_word: bool) -> Taxon | None:

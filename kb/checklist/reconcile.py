@@ -173,16 +173,18 @@ MatchKind = Literal[
     "common name",
     "eBird code",
     "subspecies",
+    "everyday name",
 ]
-"""Kind of match: a table of the caller, a name or code of the species in the checklist, or a subspecies.
-Synonyms and other English names come from eBird and BirdLife."""
+"""Kind of match: a table of the caller, a name or code of the species in the checklist, a subspecies, or a name in
+everyday use or another language or a bander's code. Synonyms and other English names come from eBird and BirdLife."""
 Variant = Literal["spelling", "possessive", "plural", "abbreviation", "ending", "genus", "inside"]
 """Difference from the checklist's name: hyphens, spaces, apostrophes, accents or `gray` for `grey`; a missing
 possessive; a plural; a genus of one letter; the ending of the epithet; another genus of the family; or further words
 around it."""
-Reason = Literal["several species", "hybrid", "genus only", "not a species", "unknown"]
+Reason = Literal["several species", "hybrid", "genus only", "not a species", "ambiguous", "unknown"]
 
 N_SUGGESTED: Final = 3
+N_CHOICES: Final = 8  # of an ambiguous name
 LONGEST_NAME: Final = 500  # characters; longer texts are not names, and would take minutes
 _NUMBER = re.compile(r"^\d+[._ -]+")  # `001.Black_footed_Albatross`, `03111_Animalia_Chordata_...`
 _SEPARATORS = re.compile(r"[_;|]+")
@@ -266,7 +268,8 @@ class Reconciler:
 
         The rules, in order: the table `given`; a name of the checklist, with any hyphens, apostrophes, accents and
         `gray` for `grey`; a code of eBird; a subspecies, or a species of another list that is a subspecies here; a
-        binomial inside the name; the name without brackets and words of age, sex and plumage; without possessives
+        binomial inside the name; the name without brackets and words of age, sex and plumage; an everyday name, one in
+        another language, or a bander's code, if it means one species; without possessives
         (`Brewer Blackbird`), with another ending of the epithet, or in another genus of the family, if only one species
         fits.
         """
@@ -295,7 +298,7 @@ class Reconciler:
                 matched.append(result)
                 continue
             if not result.is_of_several:
-                if most_suggested is None or n_unknown < most_suggested:
+                if result.reason != "ambiguous" and (most_suggested is None or n_unknown < most_suggested):
                     result = replace(result, suggestions=self._suggestions(result))
                 n_unknown += 1
             unmatched.append(result)
@@ -336,7 +339,7 @@ class Reconciler:
             reason: Reason = "hybrid" if _HYBRID.search(label) else "genus only" if is_genus else "several species"
             return UnmatchedName(name=name, reason=reason)
         found = self._named(name, label) or self._coded(name) or self._lumped(name, label)
-        return found or self._inside(name, label) or self._altered(name, label)
+        return found or self._inside(name, label) or self._everyday(name, label) or self._altered(name, label)
 
     def _as_given(self, name: str) -> MatchedName | UnmatchedName | None:
         """Match a name as it stands, with its authors; several taxa with it, and a hybrid, are answered here too."""
@@ -393,6 +396,14 @@ class Reconciler:
         if other_words and other_words != bare and (found := self._named(name, other_words)):
             return replace(found, variant="inside")
         return None
+
+    def _everyday(self, name: str, label: str) -> MatchedName | UnmatchedName | None:
+        """Match a name that people use, if it means one species in the language of the checklist."""
+        found = self._checklist.also_called(label)
+        if len(found) > 1:
+            return UnmatchedName(name=name, reason="ambiguous", suggestions=tuple(choices(found[:N_CHOICES])))
+        kind: MatchKind = "everyday name"
+        return MatchedName(name=name, taxon=found[0], kind=kind, matched_name=label) if found else None
 
     def _altered(self, name: str, label: str) -> MatchedName | UnmatchedName:
         """Match by possessive, ending or genus, if only one species fits."""
@@ -464,17 +475,17 @@ class Reconciler:
 
 def reconciler_of(checklist: Checklist) -> Reconciler:
     """Return the reconciler for a checklist; that of AviList is made once."""
-    return load_reconciler() if isinstance(checklist, AviList) else Reconciler(checklist)
+    return load_reconciler(checklist.language) if isinstance(checklist, AviList) else Reconciler(checklist)
 
 
 @cache
-def load_reconciler() -> Reconciler:
-    """Return the reconciler for AviList 2025.
+def load_reconciler(language: str = "en") -> Reconciler:
+    """Return the reconciler for AviList 2025; the language decides on everyday names.
 
     Raises:
         MissingRequirement: if its tables are not installed.
     """
-    return Reconciler(load_checklist())
+    return Reconciler(load_checklist(language))
 
 
 def names_several(name: str, label: str) -> bool:

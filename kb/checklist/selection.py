@@ -68,18 +68,18 @@ def find_taxon(checklist: Checklist, name: str, held: Collection[str] | None = N
 
 def _find(checklist: Checklist, name: str) -> Taxon:
     name = " ".join(name.split())
-    found = checklist.find(name) if name else None
-    if found is not None:
-        return found
-    if several := checklist.homonyms(name):
-        raise AmbiguousTaxon(name, choices=choices(several), where=checklist.name)
+    found = taxa_named(checklist, name)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise AmbiguousTaxon(name, choices=choices(found), where=checklist.name)
     raise UnknownTaxon(name, suggestions=checklist.suggest(name), where=checklist.name, limits=limits_of(checklist))
 
 
 def taxa_named(checklist: Checklist, name: str) -> list[Taxon]:
-    """Return the taxa with a name: one, several that share it, or none."""
+    """Return the taxa with a name, in everyday use too: one, several that share it, or none."""
     found = checklist.find(name)
-    return checklist.homonyms(name) if found is None else [found]
+    return [found] if found is not None else checklist.homonyms(name) or checklist.also_called(name)
 
 
 def _with_species(checklist: Checklist, name: str) -> Taxon:
@@ -92,7 +92,10 @@ def _with_species(checklist: Checklist, name: str) -> Taxon:
 
 
 def choices(taxa: Sequence[Taxon]) -> list[str]:
-    """Return names that tell taxa of the same name apart: scientific names, or a taxon above and the name."""
+    """Return names that tell taxa of the same name apart: common or scientific names, or a taxon above and the name."""
+    common = [taxon.common_name for taxon in taxa if taxon.common_names]
+    if len(set(common)) == len(taxa):
+        return common
     names = [taxon.scientific_name for taxon in taxa]
     if len(set(names)) == len(names):
         return names

@@ -39,7 +39,7 @@ def kept_checklist(file: Path, name: str, digest: str, *, language: str = "en") 
         StoreError: if the file is damaged.
     """
     if name.lower().startswith(AVILIST_NAME):  # of whatever edition
-        return load_checklist()
+        return load_checklist(language)
     found = StoredChecklist(file, language=language) if digest and file.is_file() else None
     return found if found is not None and found.digest == digest else None
 
@@ -56,7 +56,7 @@ def checklist_for(
         return WithTaxoboxes(found, taxa()) if name.endswith(AND_WIKI) else found
     held = taxa()
     is_of_birds = not name and (not held or any(taxon.lineage.get("class") == "Aves" for taxon in held))
-    return load_checklist() if is_of_birds else WikiChecklist(held)
+    return load_checklist(language) if is_of_birds else WikiChecklist(held)
 
 
 SUFFIX: Final = ".sqlite"
@@ -120,7 +120,7 @@ class Shelf:
             BadInput: if the file is no checklist.
         """
         if name_or_file is None or name_or_file.lower() == AVILIST_NAME:
-            return load_checklist()
+            return load_checklist(self._language)
         if name_or_file.lower() == WIKI:
             return WikiChecklist()
         if name_or_file in self.names():
@@ -157,7 +157,7 @@ class Shelf:
         if name == WIKI:
             return WikiChecklist()
         if not name:
-            return load_checklist()
+            return load_checklist(self._language)
         found = self.with_digest(digest) or kept_checklist(kept, name, digest, language=self._language)
         if found is None:
             raise MissingRequirement(

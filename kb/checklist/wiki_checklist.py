@@ -68,6 +68,10 @@ class WithTaxoboxes(Checklist):
         """Return those of the checklist."""
         return self.listed.homonyms(name)
 
+    def also_called(self, name: str) -> list[Taxon]:
+        """Return those of the checklist."""
+        return self.listed.also_called(name)
+
     def find(self, name: str) -> Taxon | None:
         """Return the taxon of the checklist with that name, or the species that was taken in."""
         return self.listed.find(name) or self._own.find(name)

@@ -99,7 +99,7 @@ def search(store: KnowledgeBase, text: str, encoder: TextEncoder, *, n: int = 10
 
     The name of a species of the checklist that the knowledge base lacks finds its nearest relatives. Misspelt and
     everyday words are read as words of the lexicon ("tummy", "rust-coloured"). The score adds points for a name in the
-    text (up to 3); the fit of the field marks, part by part and near colours too (up to 1); the BM25 score of the words
+    text (up to 5); the fit of the field marks, part by part and near colours too (up to 1); the BM25 score of the words
     of name and summary (up to 1.2); and, for marks that the summary lacks, the cosine of text and summary (up to 0.4).
 
     Raises:
@@ -167,6 +167,9 @@ def _name_points(store: KnowledgeBase, index: LookupIndex, text: str) -> dict[st
             related = (taxon.taxon_id for taxon in index.taxa if taxon.lineage.get("family") in families)
             given = dict.fromkeys(() if is_all else related, FAMILY_IN_TEXT)
             given |= dict.fromkeys(mention.ids, GROUP if is_all else GROUP_IN_TEXT)
+            best = store.checklist.also_called(text) if is_all else []  # of an everyday name the best known first
+            held = [taxon.taxon_id for taxon in best if taxon.taxon_id in given]
+            given |= {taxon_id: GROUP + NAME / n for n, taxon_id in enumerate(held, 1)}
             points |= {taxon_id: max(points.get(taxon_id, 0.0), value) for taxon_id, value in given.items()}
     if len(wanted) >= 3:
         begun = (taxon_id for name, taxon_id in store.derived(_folded_names) if name.startswith(wanted))

@@ -111,7 +111,16 @@ class KnowledgeBase(Closing):
     @cached_property
     def _taxa(self) -> list[Taxon]:
         records = self.ledger.subjects("taxon")
-        return [loads(Taxon, records.pop(taxon_id)).in_language(self.language) for taxon_id in self.taxon_ids]
+        return [self._in_language(loads(Taxon, records.pop(taxon_id))) for taxon_id in self.taxon_ids]
+
+    def _in_language(self, taxon: Taxon) -> Taxon:
+        """Return a taxon with the names in the language of this knowledge base first, its own before those of birds."""
+        if self.language != "en":
+            from kb.checklist.bird_names import load_bird_names  # English names are those of the records
+
+            if names := load_bird_names().shown(taxon.scientific_name, self.language):
+                taxon = taxon.with_names({self.language: names})
+        return taxon.in_language(self.language)
 
     def species(self, taxon_ids: Sequence[str]) -> list[SpeciesEntry]:
         """Return the entries of these species, in this order.
@@ -125,7 +134,7 @@ class KnowledgeBase(Closing):
             if entry is None or entry.kind != "taxon":
                 raise KeyError(f"no species {taxon_id!r} in {self.path}")
             species = loads(SpeciesEntry, entry.record)
-            found.append(replace(species, taxon=species.taxon.in_language(self.language)))
+            found.append(replace(species, taxon=self._in_language(species.taxon)))
         return found
 
     def terms(self) -> list[Term]:

@@ -63,7 +63,7 @@ class WikipediaSource(Locator, PhotoFinder, ArticleSource):
         self.client = WikiClient(
             api_url,
             contact=contact,
-            language=language,
+            language=language.partition("-")[0] if language in ("en-gb", "en-us", "pt-br", "pt-pt") else language,
             login=login,
             public_only=public_only,
             timeouts=timeouts,

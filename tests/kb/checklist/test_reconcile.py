@@ -2,9 +2,12 @@
 
 import pytest
 
+from data.errors import AmbiguousTaxon
 from data.records import Taxon
 from kb.checklist.avilist import load_checklist
+from kb.checklist.bird_names import load_bird_names
 from kb.checklist.reconcile import LONGEST_NAME, Reconciler, load_reconciler
+from kb.checklist.selection import select
 from kb.checklist.shelf import Shelf
 from kb.checklist.wiki_checklist import WikiChecklist, WithTaxoboxes
 
@@ -114,6 +117,25 @@ def test_given_names_take_precedence_over_all_rules() -> None:
     result = load_reconciler().reconcile(["Robin", "Odd"], given=given)
     assert [(match.taxon.scientific_name, match.kind) for match in result.matched] == [("Turdus migratorius", "given")]
     assert [missed.name for missed in result.unmatched] == ["Odd"]
+
+
+def test_everyday_names_are_matched_or_ambiguous_until_the_language_decides() -> None:
+    meant = {
+        "en": {"Rotkehlchen": "Erithacus rubecula", "Great Northern Diver": "Gavia immer", "Merle": "Turdus merula",
+               "AMCR": "Corvus brachyrhynchos", "Зарянка": "Erithacus rubecula", "amcr": None, "Robin": None},
+        "en-gb": {"Robin": "Erithacus rubecula", "Blackbirds": "Turdus merula", "Jay": "Garrulus glandarius"},
+        "en-us": {"Robin": "Turdus migratorius", "Cardinal": "Cardinalis cardinalis", "Jay": None},
+    }  # fmt: skip
+    for language, names in meant.items():
+        found = load_reconciler(language).reconcile(list(names)).matched
+        assert {match.name: match.taxon.scientific_name for match in found} == {k: v for k, v in names.items() if v}
+        assert {match.rule for match in found} == {"everyday name"}
+    (missed,) = load_reconciler().reconcile(["Robin"]).unmatched
+    assert (missed.reason, missed.suggestions[:2]) == ("ambiguous", ("European Robin", "American Robin"))
+    with pytest.raises(AmbiguousTaxon, match='"Jay" names 48 taxa'):
+        select(BIRDS, "Jay")
+    assert load_bird_names().shown("Erithacus rubecula", "de-at") == ("Rotkehlchen",)
+    assert load_bird_names().shown("Erithacus rubecula", "en") == ()
 
 
 def test_names_that_are_only_similar_inside_another_or_overlong_are_never_matched() -> None:
