@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final, Literal
 
+from data.lexicon.words import english_group
 from data.records import Answer, Candidate, Identification, PhotoStatus, Reading, Taxon
+from recognize.settings import UNKNOWN_PRIOR
 
 JudgedRank = Literal["species", "genus", "family", "order"]
 RANKS: Final[tuple[JudgedRank, ...]] = ("species", "genus", "family", "order")
 Lineage = Mapping[str, str]
 """Rank -> name for one species, with `genus`, `family` and `order` if known."""
-UNKNOWN_FROM: Final = 0.5
-"""Above this chance, a species is called unknown."""
+UNKNOWN_FROM: Final = 0.6
+"""Above this chance, and after a good look, a species is called unknown."""
 MOST_ALTERNATIVES: Final = 3
 NO_BIRD: Final = "no bird"
 """Content of the column `shows` where the detector sees no bird and is sure of nothing else."""
-_MIN_UNKNOWN_SHOWN: Final = 0.25  # smaller probabilities of an unknown species are not mentioned
+PLAIN_FROM: Final = 0.9
+"""From this confidence on, a species is named without "probably"."""
+ABSENT: Final = "Probably not in the knowledge base"
+_ODDS: Final = UNKNOWN_FROM / (1 - UNKNOWN_FROM)
+_LEAST_UNKNOWN: Final = 0.05  # smaller chances of an unknown species are not mentioned
 
 
 def rank_of(taxon_rank: str) -> JudgedRank:
@@ -31,71 +38,151 @@ def lineage_with_self(taxon: Taxon) -> Lineage:
 
 
 def status_of(answer: Answer) -> PhotoStatus:
-    """Return the status of a photo with this answer."""
-    if answer.p_unknown is not None and answer.p_unknown > UNKNOWN_FROM:
-        return "unknown"
-    return "not_sure" if answer.rank == "none" else "identified"
+    """Return the status of a photo with this answer: named, unknown with a confidence of that, or not sure."""
+    if answer.rank != "none":
+        return "identified"
+    return "not_sure" if answer.confidence is None else "unknown"
 
 
-def answer_lines(row: Identification) -> list[str]:
-    """Return the answer for a photo in lines of words: name, then confidence; more lines for an unknown species."""
-    if row.status == "no_bird":
-        return [f"No bird found.{seen_text(row)}"]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """The answer for a photo in words, the same in table, card and CSV, in this order."""
+
+    name: str
+    """Common name of the answer, else its scientific one, or the reason that there is none."""
+    scientific: str = ""
+    """Scientific name, where `name` is another one."""
+    sure: str = ""
+    """Confidence."""
+    closest: tuple[str, ...] = ()
+    """Other candidates, and a species outside the knowledge base, with their confidence, largest first."""
+    notes: tuple[str, ...] = ()
+    """Sentences on the answer."""
+
+    @property
+    def headline(self) -> str:
+        """Both names."""
+        return f"{self.name} ({self.scientific})" if self.scientific else self.name
+
+    @property
+    def lines(self) -> list[str]:
+        """The whole message in lines; those of candidates are indented."""
+        first = f"{self.headline}, {self.sure}" if self.sure else self.headline
+        is_list = any(not text.startswith("or ") for text in self.closest)
+        return [
+            f"{first}. Closest matches:" if is_list else first,
+            *(f"  {text}" for text in self.closest),
+            *self.notes,
+        ]
+
+
+def message_of(row: Identification) -> Message:
+    """Return the answer for a photo in words."""
     answer = row.answer
+    if row.status == "error":
+        return Message(name="Photo unreadable", notes=(row.error or "",))
+    if row.status == "no_bird":
+        return Message(name="No bird found", notes=_seen(row))
     if is_reader_choice(row):
         if answer is None or answer.rank == "none":
-            return ["None of the candidates, according to the reader"]
-        return [f"{answer_name(answer)}, chosen by the reader"]
+            return Message(name="None of the candidates", sure="chosen by the reader", closest=_closest(row))
+        return _named(answer, "chosen by the reader", row)
     if is_strange(row):
-        lines = [f"Probably not in the knowledge base: unlike its reference photos.{seen_text(row)}"]
-        return [*lines, "Closest matches:"] if row.candidates else lines
+        notes = ("It is unlike all reference photos.", *_seen(row))
+        return Message(name=ABSENT, closest=_closest(row), notes=notes)
     if answer is None or (answer.rank == "none" and answer.p_unknown is None):
-        return ["No matching species"]
-    closest = " Closest matches:" if row.candidates and answer.rank == "none" else ""
-    lines = []
-    if status_of(answer) == "unknown" and answer.p_unknown is not None:
-        lines.append(f"Probably not in the knowledge base ({percent(answer.p_unknown)}).{seen_text(row)}")
-        if answer.looks_like:
-            alike = both_names(answer.looks_like_common_name, answer.looks_like)
-            lines.append(f"Looks like {alike}, which it does not hold.")
+        return Message(name="No matching species", closest=_closest(row))
     if answer.rank != "none":
         sure = "best match" if answer.confidence is None else f"{percent(answer.confidence)} sure"
-        lines.append(f"Of the {answer.rank} {answer.name}, {sure}" if lines else f"{answer_name(answer)}, {sure}")
-    elif not lines:
-        lines.append("Not sure.")
-    if closest and lines[-1].startswith("Looks like"):  # a long line
-        return [*lines, closest.strip()]
-    return [*lines[:-1], f"{lines[-1]}{closest}"]
+        return _named(answer, sure, row)
+    if status_of(answer) == "not_sure":
+        return Message(name="Not sure", closest=_closest(row), notes=_alone(row))
+    notes = _seen(row)
+    if answer.looks_like:
+        alike = both_names(answer.looks_like_common_name, answer.looks_like)
+        notes = (*notes, f"It looks like {alike}, which the knowledge base does not hold.")
+    elif group := _common_group(row):
+        notes = (*notes, f"The closest matches are all {group}.")
+    return Message(
+        name=ABSENT, sure=f"{percent(answer.p_unknown or 0)} sure", closest=_closest(row), notes=(*notes, *_alone(row))
+    )
 
 
-def unknown_text(row: Identification) -> str:
-    """Return the chance that the species is not in the knowledge base, where the answer does not give it."""
-    answer = row.answer
-    if answer is None or answer.p_unknown is None or answer.p_unknown < _MIN_UNKNOWN_SHOWN:
-        return ""
-    if status_of(answer) == "unknown":
-        return ""
-    return f"{percent(answer.p_unknown)} chance that it is not in the knowledge base"
+def _named(answer: Answer, sure: str, row: Identification) -> Message:
+    """Return the message of an answer with a name."""
+    name, scientific = answer_names(answer)
+    if answer.rank == "species" and answer.confidence is not None and answer.confidence < PLAIN_FROM:
+        name = f"Probably {name}"
+    return Message(name=name, scientific=scientific, sure=sure, closest=_closest(row), notes=_alone(row))
 
 
-def alternative_texts(row: Identification) -> list[str]:
-    """Return at most three candidates other than the answer, best first.
+def answer_names(answer: Answer) -> tuple[str, str]:
+    """Return the name of an answer and, where it is another one, its scientific name.
+
+    A group stands for one of its species: `One of the tanagers`, `Thraupidae`.
+    """
+    english = answer.common_name if answer.common_name != answer.name else None
+    if answer.rank == "species":
+        return (english, answer.name) if english else (answer.name, "")
+    if answer.rank == "genus":
+        group = english_group(answer.family, answer.order)
+        return f"One of the genus {answer.name}", english or group or ""
+    english = english or english_group(
+        *((None, answer.name) if answer.rank == "order" else (answer.name, answer.order))
+    )
+    return (f"One of the {english}", answer.name) if english else (f"One of the {answer.rank} {answer.name}", "")
+
+
+def _closest(row: Identification) -> tuple[str, ...]:
+    """Return at most three candidates other than the answer, and the share of species outside the knowledge base.
 
     With a percentage where there is a calibration, the most confident first, but not beside the choice of a reader.
     """
-    answer = row.answer
-    is_shared = not is_reader_choice(row)
+    answer, is_shared = row.answer, not is_reader_choice(row)
     others = [each for each in row.candidates if answer is None or not is_answer(answer, each)]
-    is_named = len(others) < len(row.candidates)
+    shares = [(each.confidence if is_shared else None, candidate_name(each)) for each in others]
     if is_shared:
-        others.sort(key=lambda each: -(each.confidence or 0))
-    found = []
-    for candidate in others[:MOST_ALTERNATIVES]:
-        share = candidate.confidence if is_shared else None
-        found.append(
-            f"{'or ' if is_named else ''}{candidate_name(candidate)}{'' if share is None else f', {percent(share)}'}"
+        shares.sort(key=lambda pair: -(pair[0] or 0))
+    shares = shares[:MOST_ALTERNATIVES]
+    unknown = answer.p_unknown if answer is not None and is_shared else None
+    is_answer_itself = row.status == "unknown" or not shares
+    if unknown is not None and unknown >= _LEAST_UNKNOWN and not is_answer_itself:
+        shares.append((unknown, "a species outside the knowledge base"))
+        shares.sort(key=lambda pair: -(pair[0] or 0))
+    is_named = len(others) < len(row.candidates)
+    return tuple(
+        f"{'or ' if is_named else ''}{name}{'' if share is None else f', {percent(share)}'}" for share, name in shares
+    )
+
+
+def _common_group(row: Identification) -> str:
+    """Return the family, else the order, of all closest matches, with its English name; empty if they differ."""
+    for rank in ("family", "order"):
+        names = {getattr(each, rank) for each in row.candidates}
+        if len(row.candidates) > 1 and len(names) == 1 and (name := names.pop()):
+            english = english_group(name) if rank == "family" else english_group(None, name)
+            return f"{english} ({name})" if english else f"of the {rank} {name}"
+    return ""
+
+
+def _alone(row: Identification) -> tuple[str, ...]:
+    """Return a sentence if the share of unknown species in the run turned the answer for this photo."""
+    answer, prior = row.answer, row.unknown_prior
+    if answer is None or answer.p_unknown is None or prior is None:
+        return ()
+    odds = answer.p_unknown / max(1 - answer.p_unknown, 1e-6) * (1 - prior) / prior
+    alone = odds * UNKNOWN_PRIOR / (1 - UNKNOWN_PRIOR)
+    if (alone > _ODDS) == (row.status == "unknown"):
+        return ()
+    if alone > _ODDS:
+        return (
+            f"By itself it would be probably not in the knowledge base; in this run only {percent(prior)} of the "
+            "photos are estimated to show such species.",
         )
-    return found
+    return (
+        f"By itself it would not be: in this run {percent(prior)} of the photos are estimated to show species outside "
+        "the knowledge base.",
+    )
 
 
 def place_line(row: Identification) -> str:
@@ -106,20 +193,6 @@ def place_line(row: Identification) -> str:
     if first.range_text is None:
         return f"Place: nothing is known of {first.common_name} in {row.place_name}"
     return f"Place: {first.common_name} is {first.range_text} ({row.place_name})"
-
-
-def answer_name(answer: Answer) -> str:
-    """Return the names of an answer; a genus or family is marked as such."""
-    if answer.rank == "species":
-        return both_names(answer.common_name, answer.name)
-    if answer.common_name and answer.common_name != answer.name:
-        return f"Identified to {answer.rank}: {both_names(answer.common_name, group_name(answer.rank, answer.name))}"
-    return f"Identified to {answer.rank}: {group_name(answer.rank, answer.name)}"
-
-
-def group_name(rank: str, name: str) -> str:
-    """Return the name of a genus, family or order for print: a genus stands for any of its species."""
-    return f"{name} sp." if rank == "genus" else name
 
 
 def candidate_name(candidate: Candidate) -> str:
@@ -138,11 +211,11 @@ def is_answer(answer: Answer, candidate: Candidate) -> bool:
     return (answer.rank, answer.name) == (candidate.taxon_rank, candidate.scientific_name)
 
 
-def seen_text(row: Identification) -> str:
-    """Return a sentence on what the detector sees instead, after a space; empty if it is not sure."""
+def _seen(row: Identification) -> tuple[str, ...]:
+    """Return a sentence on what the detector sees instead, if it is sure."""
     if row.shows == NO_BIRD:
-        return " The detector sees no bird: it may be another animal, or a thing."
-    return f" The detector sees: {row.shows}." if row.shows else ""
+        return ("The detector sees no bird: it may be another animal, or a thing.",)
+    return (f"The detector sees: {row.shows}.",) if row.shows else ()
 
 
 def is_strange(row: Identification) -> bool:

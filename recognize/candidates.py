@@ -112,13 +112,12 @@ def answer_of(
     *,
     min_confidence: float,
     likest: Taxon | None = None,
-    names_groups: bool = True,
 ) -> Answer:
     """Return the answer for a photo.
 
-    Without chances it is the first species with a null confidence. With them it is the lowest rank of the first species
-    with enough confidence, but no species if the species is more likely than not outside the knowledge base; else
-    `none`, with that chance as its confidence if it is more likely than not. An entry that is a genus or family is
+    Without chances it is the first species with a null confidence. With them it is `none` with the chance of a species
+    outside the knowledge base, if that is more than `UNKNOWN_FROM` and the look is not poor; else the lowest rank of
+    the first species with enough confidence; else `none` without a confidence. An entry that is a genus or family is
     named at its own rank or above, never as a species.
 
     Args:
@@ -126,9 +125,7 @@ def answer_of(
         chances: its chances.
         lineage: its lineage, with itself if it is of a higher rank.
         min_confidence: minimum confidence of an answer.
-        likest: species outside the knowledge base that the photo resembles most; left out beside a genus, family or
-            order that it does not belong to.
-        names_groups: whether an unknown species gets its genus, family or order.
+        likest: species outside the knowledge base that the photo resembles most.
     """
     if first is None:
         return Answer(rank="none", name="")
@@ -139,27 +136,17 @@ def answer_of(
             rank=own, name=first.scientific_name, common_name=first.common_name,
             family=None if own == "order" else family, order=order,
         )  # fmt: skip
-    is_unknown = chances.unknown > UNKNOWN_FROM
-    alike = likest if is_unknown else None
-    for rank in RANKS[RANKS.index(own) :] if names_groups or not is_unknown else ():
+    if chances.unknown > UNKNOWN_FROM and not chances.is_poor:
+        alike = {} if likest is None else {"looks_like": likest.scientific_name}
+        if likest is not None and likest.common_names:
+            alike["looks_like_common_name"] = likest.common_names[0]
+        return Answer(rank="none", name="", confidence=chances.unknown, p_unknown=chances.unknown, **alike)
+    for rank in RANKS[RANKS.index(own) :]:
         name = first.scientific_name if rank == own else lineage.get(rank)
-        if name is None or chances.right(rank) < min_confidence or (is_unknown and rank == "species"):
-            continue
-        if alike is not None and alike.lineage.get(rank) != name:
-            alike = None  # the answer is the surer one
-        return Answer(
-            rank=rank, name=name, common_name=first.common_name if rank == own else None,
-            confidence=chances.right(rank), p_unknown=chances.unknown, family=None if rank == "order" else family,
-            order=order, **_looks_like(alike),
-        )  # fmt: skip
-    return Answer(
-        rank="none", name="", confidence=chances.unknown if is_unknown else None, p_unknown=chances.unknown,
-        **_looks_like(alike),
-    )  # fmt: skip
-
-
-def _looks_like(alike: Taxon | None) -> dict[str, str]:
-    if alike is None:
-        return {}
-    names = {"looks_like": alike.scientific_name}
-    return names | ({"looks_like_common_name": alike.common_names[0]} if alike.common_names else {})
+        if name is not None and chances.right(rank) >= min_confidence:
+            return Answer(
+                rank=rank, name=name, common_name=first.common_name if rank == own else None,
+                confidence=chances.right(rank), p_unknown=chances.unknown, family=None if rank == "order" else family,
+                order=order,
+            )  # fmt: skip
+    return Answer(rank="none", name="", p_unknown=chances.unknown)

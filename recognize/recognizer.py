@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from data.arrays import FloatArray
 from data.contracts import Encoders, KnowledgeStore
@@ -28,6 +27,7 @@ from recognize.confidence.calibration import (
     chances_of,
     estimate_prior,
     even_unknown,
+    is_poor,
     parse_calibration,
     sample_of,
     shipped_calibration,
@@ -38,14 +38,13 @@ from recognize.confidence.evidence import (
     N_JUDGED,
     Evidence,
     Familiarity,
-    Kinship,
     find_evidence,
     mode_of,
     taxon_of,
 )
 from recognize.confidence.place import OccurrenceModel, PlacePrior, place_text, week_of
 from recognize.confidence.prior import ListPrior, Prior, SpeciesList, judged, quarter_of, temperature_of
-from recognize.detect.birds import BIRD, CLEAR_COSINE, looks_of_birds, seen_kind, shows_bird
+from recognize.detect.birds import BIRD, CLEAR_COSINE, LOW_COSINE, looks_of_birds, seen_kind, shows_bird
 from recognize.encounters import KeptPhotos, Source, encode_encounters, first_photos
 from recognize.photos import Decoded
 from recognize.place_names import Place, place_at
@@ -149,7 +148,7 @@ class Recognizer:
             min_confidence: minimum confidence of an answer; below it the answer rolls up to genus, family, order, then
                 none. Needs a calibration.
             unknown_prior: prior probability that a photo shows a species outside the store; default: estimated from
-                the photos where `identify` gets a list of several, else .2. Needs a calibration.
+                the photos where `identify` gets a list of several, else .1. Needs a calibration.
             species_list: expected species, which are favoured; rows also hold the answer without the list.
             occurrence: model of where and when birds are reported; without one, places count for nothing. Species
                 hardly ever reported at the place in the week of the photo become less likely.
@@ -192,7 +191,6 @@ class Recognizer:
         self._knowledge = read_knowledge(store, encoders)
         self._birds = looks_of_birds(encoders.visual, self._knowledge.anchors.vectors)
         self._maker = CandidateMaker(store, self._knowledge)
-        self._kinship = Kinship(self._knowledge, self._maker.lineages)
         self._familiarity = (
             Familiarity(self._knowledge, self._maker.lineages) if encoders.profile == GENERAL_PROFILE else None
         )
@@ -249,7 +247,7 @@ class Recognizer:
             boosts = [self._boosts(ranking, photo) for ranking, photo in zip(rankings, photos, strict=True)]
             shown = [each[-1].ranking if each else ranking for each, ranking in zip(boosts, rankings, strict=True)]
             counts = [self._n_candidates(ranking) for ranking in rankings]
-            evidence, chances = self._judged(rankings, queries, prior, self._seen(batch, queries))
+            evidence, chances = self._judged(rankings, queries, prior)
             needed = {int(i) for ranking, n in zip(shown, counts, strict=True) for i in ranking.species[:n]}
             self._maker.read(needed | {int(i) for ranking in rankings for i in ranking.species[:1]})
             at = -1
@@ -313,8 +311,8 @@ class Recognizer:
         """Return the estimated share of photos that show a species outside the store.
 
         It is estimated from at most 128 of the photos, spread evenly, with one photo of each encounter and without
-        photos that show no bird; the next call of `identify` does not encode these again. Without a calibration, or of
-        one photo, it is .2.
+        photos that show no bird, or a bird too poorly; the next call of `identify` does not encode these again.
+        Without a calibration, or of one photo, it is .1.
         """
         photos = first_photos(images)
         if self._parameters is None or len(photos) < 2:
@@ -328,7 +326,8 @@ class Recognizer:
             ]
             if any(is_bird):
                 evidence = self._evidence(rankings, queries, self._parameters)
-                even.append(even_unknown(evidence.rows, self._parameters, self._seen(batch, queries))[is_bird])
+                is_good = ~is_poor(evidence.rows, self._parameters) & is_bird
+                even.append(even_unknown(evidence.rows, self._parameters)[is_good])
         return estimate_prior(np.concatenate(even))
 
     def _shows_bird(self, decoded: Decoded, vector: FloatArray) -> bool:
@@ -338,23 +337,16 @@ class Recognizer:
         """
         if self._familiarity is not None:
             return True
-        return not decoded.is_flat and (self._is_detected(decoded) or shows_bird(vector, self._birds))
+        if decoded.is_flat or self._is_detected(decoded):
+            return not decoded.is_flat
+        is_other = seen_kind(decoded.detections, but=BIRD) is not None
+        return shows_bird(vector, self._birds, CLEAR_COSINE if is_other else LOW_COSINE)
 
     def _is_strange(self, decoded: Decoded, vector: FloatArray) -> bool:
         """Return whether a photo is unlike all of a knowledge base of any group."""
         if self._familiarity is None:
             return False
         return decoded.is_flat or self._familiarity.is_strange(vector, decoded.detections)
-
-    def _seen(self, batch: list[Decoded], queries: Queries) -> NDArray[np.bool_]:
-        """Return whether the detector sees a bird in each readable photo, or it is clearly like one.
-
-        Always true with an own calibration, which was fitted on photos without a detected bird too.
-        """
-        is_own = self.calibration is not None and self.calibration.kind != "shipped"
-        pairs = zip(_readable(batch), queries.visual, strict=True)
-        found = [is_own or self._is_detected(each) or shows_bird(row, self._birds, CLEAR_COSINE) for each, row in pairs]
-        return np.array(found, dtype=np.bool_)
 
     def _is_detected(self, decoded: Decoded) -> bool:
         """Return whether the detector sees a bird; also true without a detector."""
@@ -377,7 +369,7 @@ class Recognizer:
         temperature, _ = self._temperature()
         ids = self._store.taxon_ids
         for batch, rankings, queries, _ in self._ranked(images):
-            _, chances = self._judged(rankings, queries, prior, self._seen(batch, queries))
+            _, chances = self._judged(rankings, queries, prior)
             at, absent = 0, dict[str, float]()
             for decoded in batch:
                 if decoded.photo is None:
@@ -489,15 +481,13 @@ class Recognizer:
         )
 
     def _judged(
-        self, rankings: list[Ranking], queries: Queries, prior: float, is_seen: NDArray[np.bool_]
+        self, rankings: list[Ranking], queries: Queries, prior: float
     ) -> tuple[Evidence | None, list[Chances | None]]:
         """Return the evidence and the chances of the first species of each photo; none without a calibration."""
         if self._parameters is None or not rankings:
             return None, [None] * len(rankings)
         evidence = self._evidence(rankings, queries, self._parameters)
-        kinship = self._kinship.of(rankings, queries.visual)
-        chances = chances_of(evidence.rows, self._parameters, unknown_prior=prior, kinship=kinship, is_seen=is_seen)
-        return evidence, list(chances)
+        return evidence, list(chances_of(evidence.rows, self._parameters, unknown_prior=prior))
 
     def _likest(self, evidence: Evidence, photo: int) -> Taxon | None:
         """Return the species outside the knowledge base that a photo resembles clearly more than any other."""
@@ -529,16 +519,7 @@ class Recognizer:
     def _answer(self, ranking: Ranking, chances: Chances | None, likest: Taxon | None) -> Answer:
         first = self._maker.taxon(int(ranking.species[0])) if len(ranking.species) else None
         lineage = lineage_with_self(first) if first is not None else {}
-        # Without a detector, nothing says that a photo unlike all species shows a bird.
-        names_groups = self.detector is not None or self.calibration is None or self.calibration.kind != "shipped"
-        return answer_of(
-            first,
-            chances,
-            lineage,
-            min_confidence=self.min_confidence,
-            likest=likest,
-            names_groups=names_groups,
-        )
+        return answer_of(first, chances, lineage, min_confidence=self.min_confidence, likest=likest)
 
 
 def _readable(batch: Iterable[Decoded]) -> list[Decoded]:

@@ -97,6 +97,10 @@ if TYPE_CHECKING:
     help="One row per photo (or bird, where there are several) or per candidate, in CSV and Parquet.",
 )  # fmt: skip
 @click.option(
+    "--columns", type=click.Choice(get_args(rows.Columns)), default="lean", show_default=True,
+    help="Columns of CSV and Parquet: the answer with the first two candidates, or all.",
+)  # fmt: skip
+@click.option(
     "--output", "file", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
     help="Write to FILE, and resume an earlier run that wrote it.",
 )  # fmt: skip
@@ -114,9 +118,9 @@ def identify(ctx: click.Context, /, **chosen: Any) -> None:  # noqa: ANN401  # c
 
     Answers have a confidence, the probability that they are right, estimated for any knowledge base of the starter
     profile. A species below --min-confidence is replaced by its genus, family or order, else by "Not sure". If the
-    species is more likely outside the knowledge base, the answer is "Probably not in the knowledge base", with the
-    species that it looks like, or its genus, family or order, if they are clear. The other candidates share the
-    remaining confidence by their scores. With --reader the answer is the model's choice, without a confidence.
+    photo shows the bird well and it fits no species, the answer is "Probably not in the knowledge base", with the
+    species that it looks like, if that is clear. The other candidates share the remaining confidence by their scores.
+    With --reader the answer is the model's choice, without a confidence.
 
     With --group burst or --group-by each encounter gets one answer from all of its photos together. Photos without a
     time of exposure are encounters of their own; unreadable photos are named, and the others answer.
@@ -167,6 +171,7 @@ class Given:
     offline: bool
     form: rows.Form | None
     rows_per: rows.Rows
+    columns: rows.Columns
     file: Path | None
 
 
@@ -283,6 +288,7 @@ def _opened(
         settings.home,
         parameters,
         per=given.rows_per,
+        columns=given.columns,
         retry_failed=method.retry_failed,
         wanted=encounters,
         start_over=not method.resume,
@@ -359,7 +365,7 @@ def _written(run: Run, row: Identification, counts: Counts) -> str:
         counts.unreadable += [photo.image for photo in row.photos if photo.error]
     if run.fit is not None:
         run.fit.add(row)
-    return rows.lines(run.form, row, per=given.rows_per, with_scores=given.scores, why=evidence)
+    return rows.lines(run.form, row, per=given.rows_per, columns=given.columns, with_scores=given.scores, why=evidence)
 
 
 def _missing_parts(row: Identification) -> Iterator[str]:
@@ -464,8 +470,9 @@ def _warn_of_form(ctx: click.Context, form: rows.Form) -> None:
     if for_table and form != "table":
         verb = "changes" if len(for_table) == 1 else "change"
         output.warn(f"{' and '.join(for_table)} only {verb} the table, not {form} rows")
-    if form not in {"csv", "parquet"} and ctx.get_parameter_source("rows_per") is ParameterSource.COMMANDLINE:
-        output.warn(f"--rows only changes CSV and Parquet, not {form}")
+    for name, option in (("rows_per", "--rows"), ("columns", "--columns")):
+        if form not in {"csv", "parquet"} and ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            output.warn(f"{option} only changes CSV and Parquet, not {form}")
 
 
 def _warn_of_calibration(given: Sequence[str], recognizer: Recognizer, store: KnowledgeBase, *, reader: bool) -> None:

@@ -170,6 +170,7 @@ def sink_for(
     parameters: dict[str, object],
     *,
     per: rows.Rows = "photos",
+    columns: rows.Columns = "all",
     retry_failed: bool,
     start_over: bool,
     wanted: Iterable[Encounter] = (),
@@ -180,23 +181,23 @@ def sink_for(
         UsageError: for a pipe or a device, which a file would replace.
     """
     if file is None:
-        output.write_rows(rows.header(form, per))
+        output.write_rows(rows.header(form, per, columns))
         return Printed()
     if file.exists() and not file.is_file():
         raise UsageError(f"--output {file} is not a regular file.", hint="Leave out --output to print to stdout.")
     file = Path(os.path.realpath(file))  # links stay links, and two names of one file share a lock
     is_parquet = form == "parquet"
     # Rows of another version have other columns or keys.
-    shape = {"keys": rows.n_keys()} if form == "jsonl" else {"rows": per, "columns": len(rows.columns_of(per))}
+    shape = {"keys": rows.n_keys()} if form == "jsonl" else {"rows": per, "columns": len(rows.columns_of(per, columns))}
     return ResumableOutput(
         file.with_name(f"{file.name}.part") if is_parquet else file,
         folder=home / "identify",
         parameters={**parameters, "format": form, **shape},
-        header=rows.header(form, per),
+        header=rows.header(form, per, columns),
         retry_failed=retry_failed,
         wanted=wanted,
         start_over=start_over,
-        table=ParquetTable(file, rows.columns_of(per)) if is_parquet else None,
+        table=ParquetTable(file, rows.columns_of(per, columns)) if is_parquet else None,
     )
 
 

@@ -15,14 +15,12 @@ from data.frames import escape_formula
 from data.records import Answer, Candidate, Identification
 from data.words import plural
 from recognize.answers import (
-    alternative_texts,
-    answer_lines,
     candidate_name,
     failures_text,
     is_answer,
+    message_of,
     place_line,
     unanswered_text,
-    unknown_text,
 )
 
 Form = Literal["table", "csv", "jsonl", "parquet"]
@@ -70,24 +68,45 @@ _LINE_ENDS = re.compile(r"\r\n?|\n")
 _LONE_SURROGATES = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 
 
-def columns_of(per: Rows) -> Mapping[str, str]:
+LEAN_COLUMNS: Mapping[str, str] = {
+    **dict.fromkeys(("image", "status", "answer"), "text"),
+    "confidence": "number",
+    **dict.fromkeys(("answer_rank", "answer_scientific_name", "answer_common_name"), "text"),
+    **dict.fromkeys(("first_candidate", "second_candidate"), "text"),
+    **dict.fromkeys(("first_confidence", "second_confidence"), "number"),
+    "bird": "integer",
+    "error": "text",
+}
+"""The columns of one row per photo by default: `answer` is the message of the table, candidates have both names."""
+LEAN_CANDIDATE_COLUMNS = ("image", "bird", "status", "rank", *list(CANDIDATE_COLUMNS)[len(COLUMNS) + 1 :][:5], "error")
+"""The same with one row per candidate."""
+Columns = Literal["lean", "all"]
+
+
+def columns_of(per: Rows, columns: Columns = "all") -> Mapping[str, str]:
     """Return column -> type of CSV and Parquet."""
+    if columns == "lean":
+        lean = {name: CANDIDATE_COLUMNS[name] for name in LEAN_CANDIDATE_COLUMNS}
+        return LEAN_COLUMNS if per == "photos" else lean
     return COLUMNS if per == "photos" else CANDIDATE_COLUMNS
 
 
-def header(form: Form, per: Rows = "photos") -> str:
+def header(form: Form, per: Rows = "photos", columns: Columns = "all") -> str:
     """Return the header line of a format; empty for a format without one."""
-    return _csv_line(columns_of(per)) if form == "csv" else ""
+    return _csv_line(columns_of(per, columns)) if form == "csv" else ""
 
 
-def lines(form: Form, row: Identification, *, per: Rows = "photos", with_scores: bool = False, why: str = "") -> str:
+def lines(
+    form: Form, row: Identification, *, per: Rows = "photos", columns: Columns = "all", with_scores: bool = False,
+    why: str = "",
+) -> str:  # fmt: skip
     """Return the rows of one photo, each with its line end; scores and `why` are for tables."""
     if form == "jsonl":
         text = json_lines([row])
     elif form == "csv":
-        text = "".join(_csv_line(record.values()) for record in _records(row, per))
+        text = "".join(_csv_line(record.values()) for record in _records(row, per, columns))
     elif form == "parquet":
-        text = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in _records(row, per))
+        text = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in _records(row, per, columns))
     else:
         text = printable(table_text(row, why, with_scores=with_scores)) + "\n\n"
     return _LONE_SURROGATES.sub("\ufffd", text)
@@ -108,10 +127,15 @@ def n_keys() -> int:
     return sum(len(fields(record)) for record in (Identification, Answer, Candidate))
 
 
-def _records(row: Identification, per: Rows) -> list[dict[str, object]]:
+def _records(row: Identification, per: Rows, columns: Columns) -> list[dict[str, object]]:
     """Return column -> value for the photo, or for each of its candidates; one record where there is none."""
+    wanted = columns_of(per, columns)
+    return [{name: record[name] for name in wanted} for record in _all_records(row, per)]
+
+
+def _all_records(row: Identification, per: Rows) -> list[dict[str, object]]:
     answer, without, read = row.answer, row.answer_without_list, row.reader
-    record: dict[str, object] = dict.fromkeys(columns_of(per))
+    record: dict[str, object] = dict.fromkeys((*CANDIDATE_COLUMNS, *LEAN_COLUMNS))
     names: tuple[str, ...] = ("image", "status", "error", "date", "kb", "preset", "calibration", "seconds")
     record |= {name: getattr(row, name) for name in (*names, "bird", "shows")}
     record["box"] = None if row.box is None else " ".join(f"{side:g}" for side in row.box)
@@ -131,6 +155,9 @@ def _records(row: Identification, per: Rows) -> list[dict[str, object]]:
         record |= {"group": row.group, "n_photos": len(row.photos)}
         record["photos"] = _SEPARATOR.join(photo.image for photo in row.photos)
         record["unreadable_photos"] = _SEPARATOR.join(photo.image for photo in row.photos if photo.error) or None
+    record["answer"] = None if row.status == "error" else message_of(row).headline
+    for name, candidate in zip(("first", "second"), row.candidates, strict=False):
+        record |= {f"{name}_candidate": candidate_name(candidate), f"{name}_confidence": candidate.confidence}
     if per == "photos":
         return [record]
     candidates = [
@@ -163,12 +190,9 @@ def table_text(row: Identification, why: str, *, with_scores: bool = False) -> s
     """Return the answer and alternatives of a photo, one a line, then scores if wanted; `why` follows."""
     if row.status == "error":
         return f"{_heading(row)}\n{wrapped(f'Error: {row.error}', indent='  ')}"
-    unknown = unknown_text(row)
     lines = [
         _heading(row),
-        *(wrapped(text, indent="  ") for text in answer_lines(row)),
-        *(wrapped(text, indent="    ") for text in alternative_texts(row)),
-        *([f"  {unknown}"] if unknown else []),
+        *_indented(message_of(row).lines, "  "),
         *_without_list_lines(row),
         *_place_lines(row),
         *_reader_lines(row),
@@ -176,6 +200,13 @@ def table_text(row: Identification, why: str, *, with_scores: bool = False) -> s
         *([why] if why else []),
     ]
     return "\n".join(lines)
+
+
+def _indented(lines: Iterable[str], indent: str) -> Iterator[str]:
+    """Yield lines with a further indent, wrapped to the terminal."""
+    for line in lines:
+        text = line.lstrip()
+        yield wrapped(text, indent=indent + " " * (len(line) - len(text)))
 
 
 def _heading(row: Identification) -> str:
@@ -231,7 +262,7 @@ def _without_list_lines(row: Identification) -> list[str]:
     if row.answer_without_list is None:
         return []
     without = replace(row, answer=row.answer_without_list, candidates=(), reader=None)
-    return ["  Without the species list:", *(wrapped(text, indent="    ") for text in answer_lines(without))]
+    return ["  Without the species list:", *_indented(message_of(without).lines, "    ")]
 
 
 def _place_lines(row: Identification) -> list[str]:
@@ -240,7 +271,7 @@ def _place_lines(row: Identification) -> list[str]:
     lines = [wrapped(text, indent="  ")] if text else []
     if without is not None and row.answer is not None and without.name != row.answer.name:
         plain = replace(row, answer=without, candidates=(), reader=None)
-        lines += ["  Without the place:", *(wrapped(each, indent="    ") for each in answer_lines(plain))]
+        lines += ["  Without the place:", *_indented(message_of(plain).lines, "    ")]
     return lines
 
 

@@ -45,7 +45,10 @@ def read_expected(store: KnowledgeBase, file: Path, off_list_share: float, *, qu
         raise BadInput(f"No species of {file} is in the knowledge base {store.path}.", hint=hint)
     if not quiet:
         output.note(f"{file} ({listed.kind}): {summary(matched)}")
-    return SpeciesList(taxon_ids=matched.taxon_ids, quarters=matched.quarters, off_list_share=off_list_share)
+    return SpeciesList(
+        taxon_ids=matched.taxon_ids, quarters=matched.quarters, off_list_share=off_list_share,
+        n_absent=len(matched.absent),
+    )  # fmt: skip
 
 
 def summary(matched: MatchedNames) -> str:

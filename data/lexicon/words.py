@@ -7,6 +7,7 @@ too, and where it has a word of its own, that row counts.
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
@@ -85,6 +86,26 @@ def folders(group: str) -> tuple[str, ...]:
 def group_names() -> list[str]:
     """Return the groups of organisms with words of their own."""
     return [row[0] for row in _rows("groups", "")[1:]]
+
+
+@cache
+def english_groups() -> Mapping[str, tuple[str, ...]]:
+    """Return order or family -> its English names, without groups that are named after their only species."""
+    table = (files("data.lexicon") / "english_groups.csv").read_text(encoding="utf-8")
+    return {row["group"]: tuple(row["english_names"].split(";")) for row in csv.DictReader(table.splitlines())}
+
+
+_OF_PLACES: Final = frozenset(("New", "Old", "World", "Zealand", "African", "Asian", "Australasian"))
+
+
+def english_group(family: str | None, order: str | None = None) -> str | None:
+    """Return the English name of a family within a sentence ("tanagers"), of an order without a family; else None.
+
+    A family that makes up an order of its own is named like that.
+    """
+    named = english_groups()
+    found = named.get(family or order or "") or (named.get(order or "") if order != "Passeriformes" else None)
+    return found and " ".join(word if word in _OF_PLACES else word.lower() for word in found[0].split())
 
 
 @cache

@@ -10,28 +10,20 @@ from __future__ import annotations
 import csv
 import importlib.util
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
 from data.contracts import Checklist
 from data.errors import MissingRequirement
 from data.files import sha256_hex
+from data.lexicon.words import english_groups
 from data.records import HIGHER_RANKS, Taxon, taxon_id
 from data.words import singulars
 from kb.checklist.names import epithet_stem, fold, near_names
-
-
-@cache
-def english_groups() -> Mapping[str, tuple[str, ...]]:
-    """Return order or family -> its English names, without groups that are named after their only species."""
-    table = files("kb.checklist").joinpath("english_groups.csv").read_text(encoding="utf-8")
-    return {row["group"]: tuple(row["english_names"].split(";")) for row in csv.DictReader(table.splitlines())}
-
 
 CLASS_NAME = "Aves"
 RANKS = (*HIGHER_RANKS, "species")

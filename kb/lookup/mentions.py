@@ -13,10 +13,9 @@ from typing import Literal
 
 from rapidfuzz import fuzz, process
 
-from data.lexicon.words import VISUAL_GROUPS, WHOLE_WORD, group_of, groups, organisms, word_list
+from data.lexicon.words import VISUAL_GROUPS, WHOLE_WORD, english_groups, group_of, groups, organisms, word_list
 from data.records import Taxon, Term
 from data.words import singulars
-from kb.checklist.avilist import english_groups
 from kb.checklist.names import fold
 
 _ANIMALS = "animals"

@@ -84,21 +84,14 @@ def fit_parameters(
 ) -> Parameters:
     """Return the parameters that fit the photos."""
 
-    def fitted(found: Scores, is_right: Truths, rank: JudgedRank, shipped: Coefficients | None) -> Coefficients:
+    def fitted(is_right: Truths, rank: JudgedRank, shipped: Coefficients | None) -> Coefficients:
         mass = f"mass_{rank}"
-        return _fitted({mass: 1.0} if shipped is None else shipped, (mass, *_OF_RANK), found, is_right)
+        return _fitted({mass: 1.0} if shipped is None else shipped, (mass, *_OF_RANK), cases.held, is_right)
 
     return Parameters(
         temperature=temperature,
         held={
-            rank: fitted(cases.held, cases.is_right[rank], rank, None if base is None else base.held.get(rank))
-            for rank in RANKS
-        },
-        not_held={
-            rank: fitted(
-                cases.not_held, cases.is_right_without[rank], rank, None if base is None else base.not_held.get(rank)
-            )
-            for rank in RANKS[1:]
+            rank: fitted(cases.is_right[rank], rank, None if base is None else base.held.get(rank)) for rank in RANKS
         },
         unknown=_fitted(
             {} if base is None else base.unknown,
@@ -106,6 +99,7 @@ def fit_parameters(
             np.concatenate([cases.held, cases.not_held]),
             np.repeat([False, True], len(cases)),
         ),
+        poor_look=-1.0 if base is None else base.poor_look,
         weights=weights,
     )
 
@@ -223,8 +217,8 @@ def _figures(held: Sequence[Chances], not_held: Sequence[Chances], is_right: Tru
         calibration_error=calibration_error(confidence, truth, weights),
         sure=sure,
         sure_right=float(weights @ (is_sure & truth)) / sure if sure else None,
-        found_unknown=float(np.mean([chances.unknown > UNKNOWN_FROM for chances in not_held])),
-        false_unknown=float(np.mean([chances.unknown > UNKNOWN_FROM for chances in held])),
+        found_unknown=float(np.mean([chances.unknown > UNKNOWN_FROM and not chances.is_poor for chances in not_held])),
+        false_unknown=float(np.mean([chances.unknown > UNKNOWN_FROM and not chances.is_poor for chances in held])),
     )
 
 

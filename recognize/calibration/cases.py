@@ -51,8 +51,6 @@ class Cases:
     """`(n, n_features)`, without it."""
     is_right: Mapping[JudgedRank, Truths]
     """Whether the first species, its genus, family and order are right, `(n,)`."""
-    is_right_without: Mapping[JudgedRank, Truths]
-    """The same of genus, family and order without the species."""
 
     def __len__(self) -> int:
         return len(self.species)
@@ -64,7 +62,6 @@ class Cases:
             held=self.held[rows],
             not_held=self.not_held[rows],
             is_right={rank: found[rows] for rank, found in self.is_right.items()},
-            is_right_without={rank: found[rows] for rank, found in self.is_right_without.items()},
         )
 
 
@@ -108,14 +105,8 @@ class Identifier:
         """Return the evidence of all photos at a temperature."""
         rounds = known_rounds(self._knowledge, self._photos), unknown_rounds(self._knowledge, self._photos, self._names)
         held, is_right = self._evidence(rounds[0], temperature, "with species")
-        not_held, right_without = self._evidence(rounds[1], temperature, "without")
-        return Cases(
-            species=self._photos.species,
-            held=held,
-            not_held=not_held,
-            is_right=is_right,
-            is_right_without={rank: right_without[rank] for rank in RANKS[1:]},
-        )
+        not_held, _ = self._evidence(rounds[1], temperature, "without")
+        return Cases(species=self._photos.species, held=held, not_held=not_held, is_right=is_right)
 
     def _evidence(
         self, rounds: Iterator[Round], temperature: float, noun: str

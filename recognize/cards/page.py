@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from html import escape
 from itertools import count
 from pathlib import Path
@@ -15,21 +16,17 @@ from typing import Final, Protocol
 
 from data.contracts import KnowledgeStore
 from data.files import sha256_hex, write_atomic
-from data.records import Answer, Candidate, Identification, Reading, SpeciesEntry
+from data.records import Candidate, Identification, Reading, SpeciesEntry
 from data.words import plural
 from recognize.answers import (
-    both_names,
-    group_name,
     is_answer,
     is_reader_choice,
     is_strange,
+    message_of,
     percent,
     place_line,
-    seen_text,
     short_name,
-    status_of,
     unanswered_text,
-    unknown_text,
 )
 from recognize.cards.index import is_card
 from recognize.cards.pictures import ANCHOR_PX, PHOTO_PX, STYLE, picture
@@ -116,19 +113,14 @@ def card(
 
 def entry(row: Identification) -> str:
     """Return the element of a card that holds the photo's entry of the index."""
-    answer = row.answer
-    sure = ""
-    if answer is not None and answer.confidence is not None:
-        sure = percent(answer.confidence) + (" sure" if answer.rank != "none" else "")
-    elif row.status == "identified":
-        sure = "chosen by the reader" if is_reader_choice(row) else "best match"
+    message = message_of(row)
     number = str(row.bird) if row.n_birds > 1 else ""
     content = {
         "photo": (row.group or Path(row.shown_image).name) + (f", bird {number}" if number else ""),
         "status": row.status,
-        "answer": "Photo unreadable" if row.status == "error" else headline(row),
-        "scientific": answer.name if answer is not None and answer.common_name not in (None, answer.name) else "",
-        "sure": sure,
+        "answer": message.name,
+        "scientific": message.scientific,
+        "sure": message.sure,
         "picture": picture(row.shown_image, THUMB_PX, "", row.shown_box, number) if row.status != "error" else "",
     }
     return f'<meta name=fieldmark-card content="{escape(json.dumps(content))}">'
@@ -199,19 +191,57 @@ def _foot(row: Identification) -> str:
 
 
 def verdict(row: Identification) -> str:
-    """Return the head of the page: the answer and its confidence."""
+    """Return the head of the page: the message of the table, in the same order."""
+    message = message_of(row)
     if row.status == "error":
         error = escape((row.error or "").replace(row.image, Path(row.image).name))
         over = f"No answer for {escape(Path(row.image).name)}"
-        return f"<p class=over>{over}</p><h1>Photo unreadable</h1><p class=note>{error}</p>"
-    over, name, under = _named(row)
-    scientific = f"<p class=sci>{escape(under)}</p>" if under else ""
-    return f"<p class=over>{over}</p><h1>{escape(name)}</h1>{scientific}<div class=sure>{_how_sure(row)}</div>"
+        return f"<p class=over>{over}</p><h1>{message.name}</h1><p class=note>{error}</p>"
+    scientific = f"<p class=sci>{escape(message.scientific)}</p>" if message.scientific else ""
+    sure = f"<p><strong>{message.sure[:1].upper()}{message.sure[1:]}</strong></p>" if message.sure else ""
+    others = "<br>".join(escape(text) for text in message.closest)
+    others = f"<p class=closest>{others}</p>" if others else ""
+    place = place_line(row)
+    notes = "".join(f"<p>{escape(text)}</p>" for text in (*message.notes, *([f"{place}."] if place else [])))
+    return (
+        f"<h1>{escape(message.name)}</h1>{scientific}<div class=sure>{sure}{_meter(row)}{others}{notes}"
+        f"<p class=small>{_origin_of_confidence(row)}</p></div>"
+    )
 
 
 def headline(row: Identification) -> str:
     """Return the answer in a few words for the page title."""
-    return "No answer" if row.status == "error" else _named(row)[1]
+    return message_of(row).name
+
+
+def _meter(row: Identification) -> str:
+    """Return the confidence as a bar."""
+    answer = row.answer
+    if answer is None or answer.confidence is None or is_reader_choice(row):
+        return ""
+    share = percent(answer.confidence)
+    return f'<div class=meter role=img aria-label="{share}"><i style="width:{answer.confidence:.0%}"></i></div>'
+
+
+def _origin_of_confidence(row: Identification) -> str:
+    """Return how the confidence was found, or why there is none."""
+    answer = row.answer
+    if row.status == "no_bird" or is_strange(row):
+        return ""
+    if is_reader_choice(row):
+        return "Confidence not available: the accuracy of this reader was not measured."
+    if answer is None or (answer.confidence is None and answer.p_unknown is None):
+        return (
+            "<strong>Confidence not available for this knowledge base.</strong> The answer is the best match among its "
+            "species, even if the photo shows another one."
+        )
+    if row.species_list is not None:
+        return "The confidence holds if the species list fits: it is computed with the list, not measured."
+    if row.place_name is not None:
+        return "The confidence is computed with the place of the photo, not measured."
+    if row.calibration is None or row.calibration.startswith(ESTIMATED):
+        return "The confidence is estimated for any knowledge base, not measured on this one."
+    return "The confidence was measured with this knowledge base: the share of such answers that are right."
 
 
 def notes(row: Identification, why: Explanation | None) -> str:
@@ -226,80 +256,10 @@ def notes(row: Identification, why: Explanation | None) -> str:
         )
     before = row.answer_without_list
     if before is not None:
-        sure = "" if before.confidence is None else f", {percent(before.confidence)}"
-        parts.append(f"<p class=note>Without the species list: {escape(_short(before))}{sure}.</p>")
+        lines = message_of(replace(row, answer=before, candidates=(), reader=None)).lines
+        parts.append(f"<p class=note>Without the species list: {escape(lines[0])}.</p>")
     if row.reader is not None:
         parts.append(_read(row.reader, row.candidates))
-    return "".join(parts)
-
-
-def _named(row: Identification) -> tuple[str, str, str]:
-    """Return the line above the answer, the answer, and its scientific name where it differs."""
-    if row.status == "no_bird":
-        return "No species identified", "No bird found", ""
-    answer = row.answer
-    by_reader = row.reader is not None and bool(row.reader.agreement)
-    if answer is None or answer.rank == "none":
-        if by_reader:
-            return "Chosen by the reader", "None of the candidates", ""
-        if is_strange(row):
-            return "No species identified", "Probably not in the knowledge base", ""
-        if answer is None or answer.p_unknown is None:
-            return "No answer", "No matching species", ""
-        if status_of(answer) == "unknown":
-            return "No species identified", "Probably not in the knowledge base", ""
-        return "No species identified", "Not sure", ""
-    if answer.rank == "species":
-        over, name = "Species", answer.name
-    else:
-        over, name = f"Identified to {answer.rank}", group_name(answer.rank, answer.name)
-    common = name if answer.common_name in (None, answer.name) else answer.common_name
-    return f"{over}, chosen by the reader" if by_reader else over, common or name, name if common != name else ""
-
-
-def _how_sure(row: Identification) -> str:
-    if row.status == "no_bird":
-        return f"<p>Neither the detector nor the comparison with known birds finds one.{escape(seen_text(row))}</p>"
-    answer = row.answer
-    if is_strange(row):
-        return (
-            f"<p>The photo is unlike all reference photos.{escape(seen_text(row))} The closest matches are listed.</p>"
-        )
-    if is_reader_choice(row):
-        return "<p>Confidence not available: the accuracy of this reader was not measured.</p>"
-    if answer is None or (answer.confidence is None and answer.p_unknown is None):
-        return (
-            "<p><strong>Confidence not available for this knowledge base.</strong> The answer is the best match among "
-            "its species, even if the photo shows another one.</p>"
-        )
-    parts = []
-    if answer.confidence is not None:
-        share = percent(answer.confidence)
-        meter = f'<div class=meter role=img aria-label="{share}"><i style="width:{answer.confidence:.0%}"></i></div>'
-        if answer.rank == "none":
-            meaning = "chance that this species is not in the knowledge base. The closest matches are listed."
-        else:
-            meaning = f"sure. In tests with this knowledge base, {share} of such answers were right."
-            if row.calibration is None or row.calibration.startswith(ESTIMATED):
-                meaning = "sure. Estimated for any knowledge base, not measured on this one."
-            if row.species_list is not None:
-                meaning = "sure, if the species list fits: computed with the list, not measured."
-            elif row.place_name is not None:
-                meaning = "sure: computed with the place of the photo, not measured."
-        parts.append(f"<p><strong>{share}</strong> {meaning}</p>{meter}")
-    else:
-        parts.append("<p>No species, genus, family or order is certain enough. The closest matches are listed.</p>")
-    if answer.rank != "none" and status_of(answer) == "unknown":
-        parts.append(f"<p>Probably not in the knowledge base ({percent(answer.p_unknown or 0)}).</p>")
-    if row.shows:
-        parts.append(f"<p>{escape(seen_text(row).strip())}</p>")
-    if answer.looks_like:
-        alike = escape(both_names(answer.looks_like_common_name, answer.looks_like))
-        parts.append(f"<p>Looks like {alike}, which the knowledge base does not hold.</p>")
-    if place := place_line(row):
-        parts.append(f"<p class=small>{escape(place)}.</p>")
-    if unknown := unknown_text(row):
-        parts.append(f"<p class=small>{unknown}.</p>")
     return "".join(parts)
 
 
@@ -319,9 +279,3 @@ def _read(reading: Reading, candidates: tuple[Candidate, ...]) -> str:
         sure += f"; margin to the next label {reading.margin:.1f} nats"
     reason_html = f"<p>{escape(reason)}</p>" if reason else "<p class=small>No reason given.</p>"
     return f"<blockquote><p><b>The reader chose {name}</b></p>{reason_html}<p class=small>{sure}</p></blockquote>"
-
-
-def _short(answer: Answer) -> str:
-    if answer.rank == "none":
-        return "not sure" if answer.p_unknown is not None and answer.confidence is None else "not in the knowledge base"
-    return answer.common_name or group_name(answer.rank, answer.name)

@@ -47,6 +47,7 @@ h2 .sci { font-weight: 400; font-size: 1rem; }
 .sure { max-width: 34rem; } .sure strong { font-size: 1.25rem; }
 .meter { height: .5rem; border-radius: 1rem; background: var(--line); overflow: hidden; margin: .35rem 0; }
 .meter i { display: block; height: 100%; background: var(--leaf); border-radius: 1rem; }
+.closest { padding-left: 1.2rem; }
 .note { background: var(--warn); border-left: 4px solid var(--warn-line); padding: .5rem .8rem; border-radius: 4px; }
 blockquote { margin: .75rem 0; padding: .6rem .9rem; background: var(--leaf-soft); border-radius: 8px; }
 blockquote p { margin: .2rem 0; }

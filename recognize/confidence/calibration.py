@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, Literal
@@ -27,7 +27,7 @@ from recognize.scoring.presets import FusionWeights
 from recognize.scoring.stages import Ranking
 from recognize.settings import UNKNOWN_PRIOR
 
-SCHEMA: Final = 2
+SCHEMA: Final = 3
 SHIPPED: Final = Path(__file__).resolve().parents[1] / "starter" / "weights" / "calibration.json"
 """File of the shipped calibration."""
 
@@ -47,19 +47,19 @@ class Parameters:
     held: Mapping[JudgedRank, Coefficients]
     """Chance that the first species, its genus, family and order are right, if the species is in the knowledge base. A
     missing rank is as likely as the next lower one."""
-    not_held: Mapping[JudgedRank, Coefficients] = field(default_factory=dict)
-    """Chance that its genus, family and order are right, if the species is not; 0 for a missing rank."""
     unknown: Coefficients
     """Chance that the species is not in the knowledge base, fitted with equally many photos of both kinds."""
+    poor_look: float = -1.0
+    """Below this `best_look` a photo says little on that: a small or blurred bird resembles none."""
     weights: FusionWeights | None = None
     """Weights of the preset at fitting time, if it has any."""
 
     def __post_init__(self) -> None:
-        for model in (*self.held.values(), *self.not_held.values(), self.unknown):
+        for model in (*self.held.values(), self.unknown):
             if unknown := sorted(set(model) - set(FEATURES)):
                 raise StoreError(f"expected coefficients of {', '.join(FEATURES)}, got {', '.join(unknown)}")
-        if "species" not in self.held or "species" in self.not_held:
-            raise StoreError("expected coefficients of the species where it is held, and only there")
+        if "species" not in self.held:
+            raise StoreError("expected coefficients of the species")
         if not self.temperature > 0:
             raise StoreError(f"expected a temperature above 0, got {self.temperature}")
 
@@ -159,12 +159,6 @@ _LIMIT: Final = 50.0  # of logits
 
 CHANCE_DIGITS: Final = 4  # far below the calibration error of a hundredth
 _CERTAIN: Final = 1e-9
-NOT_SEEN: Final = 0.9
-"""Chance at even odds that a photo where no bird is seen shows an unknown one, or none. None is seen in
-6.5 % of the photos of birds that are new to the model, in 0.2 to 1.9 % of others, and in at least 96 % of pictures
-without one (`benchmarks/no_bird.py`, 0.7); half of the unknown photos count as such pictures."""
-
-Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,60 +167,45 @@ class Chances:
 
     held: Mapping[JudgedRank, float]
     """Of the first species, its genus, family and order, if the species is in the knowledge base."""
-    not_held: Mapping[JudgedRank, float]
-    """Of its genus, family and order, if the species is not."""
     unknown: float
     """Of a species that is not in the knowledge base."""
+    is_poor: bool = False
+    """The look is too poor for an answer on that."""
 
     def right(self, rank: JudgedRank) -> float:
-        """Return the chance that the first species, or its genus, family or order, is right."""
-        share = (1 - self.unknown) * self.held[rank] + self.unknown * self.not_held.get(rank, 0.0)
-        return round(share, CHANCE_DIGITS)
+        """Return the chance of the first species, or of any species of its group that the knowledge base holds."""
+        return round((1 - self.unknown) * self.held[rank], CHANCE_DIGITS)
 
 
-def chances_of(
-    rows: Scores,
-    parameters: Parameters,
-    *,
-    unknown_prior: float,
-    kinship: Scores | None = None,
-    is_seen: Flags | None = None,
-) -> list[Chances]:
+def chances_of(rows: Scores, parameters: Parameters, *, unknown_prior: float) -> list[Chances]:
     """Return the chances of photos; a genus is at least as probable as its species, a family as its genus, and so on.
 
     Args:
         rows: features of the photos, `(n, n_features)`.
         parameters: parameters of the preset and of the anchor mode of the knowledge base.
         unknown_prior: prior probability that a photo shows a species outside the knowledge base; above 0, below 1.
-        kinship: highest chances of genus, family and order if the species is not held, `(n, 3)`; default: 1.
-        is_seen: whether a bird is seen in each photo, `(n,)`; default: in all. Where none was, an unknown species,
-            or no bird at all, is more probable, and no genus, family or order is, unless the species is held.
     """
-    unknown = at_prior(even_unknown(rows, parameters, is_seen), unknown_prior)
-    columns = []
-    for models in (parameters.held, parameters.not_held):
-        least = np.zeros(len(rows))
-        for rank in RANKS:
-            least = np.maximum(least, chances_by(models[rank], rows)) if rank in models else least
-            columns.append(least)
-    if kinship is not None:
-        columns[-len(RANKS) + 1 :] = np.minimum(columns[-len(RANKS) + 1 :], kinship.T)
-    if is_seen is not None:
-        columns[-len(RANKS) + 1 :] = [column * is_seen for column in columns[-len(RANKS) + 1 :]]
+    columns, least = [], np.zeros(len(rows))
+    for rank in RANKS:
+        least = np.maximum(least, chances_by(parameters.held[rank], rows)) if rank in parameters.held else least
+        columns.append(least)
+    unknown = at_prior(even_unknown(rows, parameters), unknown_prior)
+    values = np.round(np.stack([*columns, unknown], axis=1), CHANCE_DIGITS).tolist()
     return [
-        Chances(
-            held=dict(zip(RANKS, values[: len(RANKS)], strict=True)),
-            not_held=dict(zip(RANKS[1:], values[len(RANKS) + 1 : -1], strict=True)),
-            unknown=values[-1],
-        )
-        for values in np.round(np.stack([*columns, unknown], axis=1), CHANCE_DIGITS).tolist()
+        Chances(held=dict(zip(RANKS, held, strict=True)), unknown=share, is_poor=poor)
+        for (*held, share), poor in zip(values, is_poor(rows, parameters).tolist(), strict=True)
     ]
 
 
-def even_unknown(rows: Scores, parameters: Parameters, is_seen: Flags | None = None) -> Scores:
+def even_unknown(rows: Scores, parameters: Parameters) -> Scores:
     """Return the chance of an unknown species at even odds, `(n,)`; arguments as of `chances_of`."""
-    even = chances_by(parameters.unknown, rows)
-    return even if is_seen is None else np.where(is_seen, even, at_prior(even, NOT_SEEN))
+    return chances_by(parameters.unknown, rows)
+
+
+def is_poor(rows: Scores, parameters: Parameters) -> NDArray[np.bool_]:
+    """Return for each photo whether the look is too poor to tell that its species is not in the knowledge base."""
+    found: NDArray[np.bool_] = rows[:, FEATURES.index("best_look")] < parameters.poor_look
+    return found
 
 
 def at_prior(even: Scores, prior: float) -> Scores:
@@ -241,7 +220,7 @@ def at_prior(even: Scores, prior: float) -> Scores:
 
 N_SAMPLED: Final = 128
 """Maximum number of photos behind an estimate."""
-STRENGTH: Final = 8.0
+STRENGTH: Final = 3.0
 """Number of photos that the default prior counts for."""
 
 _ROUNDS: Final = 1_000

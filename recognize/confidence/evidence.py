@@ -19,7 +19,7 @@ from data.arrays import FloatArray, IntArray
 from data.codec import from_json
 from data.records import Detection, Taxon, taxon_id
 from data.starter.knowledge import SPECIES_FILE, read_bytes
-from recognize.answers import RANKS, JudgedRank, Lineage
+from recognize.answers import RANKS, Lineage
 from recognize.detect.birds import CLASSES, SURE
 from recognize.scoring.exact import Scores, or_zero, rounded
 from recognize.scoring.knowledge import Knowledge, Queries
@@ -33,24 +33,25 @@ N_JUDGED: Final = 50
 """Number of best species behind the masses; their scores are exact in every batch."""
 LEAST_BACKGROUND: Final = 0.05
 """A background of at most this share of the model's species says too little on unknown birds, and counts as none."""
+N_CROWD: Final = 20
+"""Number of most similar species behind `crowd`."""
 SHARPNESS: Final = 25.0
 """Inverse temperature of `background_mass`."""
 FEATURES: Final = (
     "bias",
     "mass_species", "mass_genus", "mass_family", "mass_order",  # logits of softmax masses, see `_masses`
     "level",  # log-sum-exp of the scores: high if any species fits
-    "trained_mass",  # mass of the species with a prototype
     "prototype", "visual", "text",  # cosines of the first species: prototype, centroid of anchors, text
     "best_prototype", "best_visual",  # maximum over all species
     "best_text",  # maximum over the species behind the masses
+    "best_look",  # maximum over all species with looks, those of the background too: low for a poor look at any bird
+    "crowd",  # mean of the `N_CROWD` highest of these
     "has_prototype", "has_visual", "has_text",  # of the first species, 0 or 1
     "log_anchors",  # log(1 + anchors of the first species)
     "log_species",  # log of the number of species
     "has_background",  # 0 or 1; without a background, the features below are 0
-    "background",  # best cosine
-    "background_margin",  # best cosine, less the best of the knowledge base
+    "background_margin",  # best cosine of the background, less the best of the knowledge base
     "background_mass",  # logit of the softmax mass of the background, against the knowledge base
-    "background_genus", "background_family", "background_order",  # 1 if its best species shares that of the first
     "background_share",  # share of the model's species that are background
 )  # fmt: skip
 """Features of the logistic models, plain numbers; a missing one is 0."""
@@ -73,15 +74,6 @@ class Evidence:
 def mode_of(knowledge: Knowledge) -> Mode:
     """Return whether the species of a knowledge base have no anchors, one or several."""
     return anchor_mode(knowledge) if len(knowledge.anchors.owners) else "none"
-
-
-def has_background(knowledge: Knowledge) -> bool:
-    """Return whether the model knows enough species outside the knowledge base for evidence on unknown birds."""
-    return _is_background(len(knowledge.background), len(knowledge.trained))
-
-
-def _is_background(n_background: int, n_trained: int) -> bool:
-    return n_background > LEAST_BACKGROUND * (n_background + n_trained)
 
 
 def find_evidence(
@@ -109,11 +101,14 @@ def find_evidence(
     seen, is_new = knowledge.with_anchors, knowledge.prototype_rows[knowledge.with_anchors] < 0
     looks = np.concatenate([prototypes, centroids[:, is_new]], axis=1)
     outside = _background_features(looks, background, len(knowledge.trained))
+    best_prototype, best_visual = _best(prototypes), _best(centroids)
+    every = np.concatenate([looks, background], axis=1)
+    best_look = _best(every)
+    crowd = np.sort(every, axis=1)[:, -N_CROWD:].mean(axis=1) if every.shape[1] else best_look
     likest, likeness = np.full(len(visual), -1), np.zeros(len(visual))
     if background.shape[1]:
         likest = background.argmax(axis=1)
-        likeness = np.exp(SHARPNESS * background.max(axis=1) - _level(np.concatenate([looks, background], axis=1)))
-    best_prototype, best_visual = _best(prototypes), _best(centroids)
+        likeness = np.exp(SHARPNESS * background.max(axis=1) - _level(every))
     log_species = float(np.log(knowledge.n_species))
     rows = np.zeros((len(rankings), len(FEATURES)))
     for photo, ranking in enumerate(rankings):
@@ -121,26 +116,23 @@ def find_evidence(
             continue
         first = int(ranking.species[0])
         found = lineages(ranking.species[:N_JUDGED])
-        masses, level, trained_mass = _masses(ranking, found, knowledge, temperature)
+        masses, level = _masses(ranking, found, temperature)
         row, at = int(knowledge.prototype_rows[first]), int(np.searchsorted(seen, first))
         has_anchors = bool(knowledge.anchor_counts[first])
         text = or_zero(ranking.stages.get("text", np.zeros(1))[:N_JUDGED])
-        alike = lineage_of(knowledge.background_names[likest[photo]]) if has_background(knowledge) else {}
         rows[photo] = (
-            1.0, *masses, level, trained_mass,
+            1.0, *masses, level,
             prototypes[photo, row] if row >= 0 else 0.0, centroids[photo, at] if has_anchors else 0.0, text[0],
-            best_prototype[photo], best_visual[photo], text.max(),
+            best_prototype[photo], best_visual[photo], text.max(), best_look[photo], crowd[photo],
             row >= 0, has_anchors, knowledge.chunk_counts[first] > 0,
             np.log1p(knowledge.anchor_counts[first]), log_species,
-            *outside[photo, :4], *(alike.get(rank, "") == found[0].get(rank) for rank in RANKS[1:]), outside[photo, 4],
+            *outside[photo],
         )  # fmt: skip
     return Evidence(rows=rows, likest=likest, likeness=likeness)
 
 
-def _masses(
-    ranking: Ranking, lineages: Sequence[Lineage], knowledge: Knowledge, temperature: float
-) -> tuple[list[float], float, float]:
-    """Return the logits of the masses of `RANKS`, the level of the scores, and the mass of species with a prototype.
+def _masses(ranking: Ranking, lineages: Sequence[Lineage], temperature: float) -> tuple[list[float], float]:
+    """Return the logits of the masses of `RANKS`, and the level of the scores.
 
     A species of score 0 competes too, which is an average one in the default preset: else the only species of a
     knowledge base would have all the mass. In presets that score by cosines it is too low to matter.
@@ -156,22 +148,20 @@ def _masses(
             same = same | np.array([lineage.get(rank) == name for lineage in lineages])
         mass = min(max(float(shares[same].sum()), _CERTAIN), 1 - _CERTAIN)
         logits.append(float(np.log(mass / (1 - mass))))
-    is_trained = knowledge.prototype_rows[ranking.species[:N_JUDGED]] >= 0
-    return logits, level, float(shares[is_trained].sum())
+    return logits, level
 
 
 def _background_features(looks: Scores, background: Scores, n_trained: int) -> Scores:
-    """Return has_background, background, its margin, mass and share, `(n, 5)`."""
+    """Return has_background, its margin, mass and share, `(n, 4)`."""
     n_photos, n_background = background.shape
-    found = np.zeros((n_photos, 5))
-    if not _is_background(n_background, n_trained):
+    found = np.zeros((n_photos, 4))
+    if n_background <= LEAST_BACKGROUND * (n_background + n_trained):
         return found
-    best = background.max(axis=1)
-    found[:, 0], found[:, 1] = 1.0, best
-    found[:, 4] = n_background / (n_background + n_trained)
+    found[:, 0] = 1.0
+    found[:, 3] = n_background / (n_background + n_trained)
     if looks.shape[1]:
-        found[:, 2] = best - looks.max(axis=1)
-        found[:, 3] = _level(background) - _level(looks)
+        found[:, 1] = background.max(axis=1) - looks.max(axis=1)
+        found[:, 2] = _level(background) - _level(looks)
     return found
 
 
@@ -184,75 +174,6 @@ def _level(cosines: Scores) -> Scores:
 
 def _best(cosines: Scores) -> Scores:
     return cosines.max(axis=1) if cosines.shape[1] else np.zeros(len(cosines))
-
-
-class Kinship:
-    """Chance, by looks alone, that a bird outside the knowledge base belongs to the taxa of the first species.
-
-    It is the softmax mass of a taxon among all species that the model or the knowledge base has looks of. For photos of
-    species whose prototype was left out, orders with a mass of .40, .59, .82 and .97 were right for .48, .58, .80 and
-    .97; families and genera less often. Without a background it is 1, but 0 for a taxon that all species of the
-    knowledge base share, where nothing speaks for it but the choice of the species. No taxon has more than a taxon
-    that it belongs to.
-    """
-
-    def __init__(self, knowledge: Knowledge, lineages: Callable[[IntArray], Sequence[Lineage]]) -> None:
-        """Keep the knowledge base and the reader of the lineages of its species."""
-        self._knowledge = knowledge
-        self._lineages = lineages
-
-    def of(self, rankings: Sequence[Ranking], visual: FloatArray) -> Scores:
-        """Return the chances of the genus, family and order, `(n, 3)`; 0 for empty rankings and unnamed taxa.
-
-        `visual` are the vectors of the photos in the visual space, `(n, dim)`.
-        """
-        found = np.zeros((len(rankings), len(RANKS) - 1))
-        masses = self._masses(visual) if has_background(self._knowledge) else None
-        for photo, ranking in enumerate(rankings):
-            if not len(ranking.species):
-                continue
-            first, *others = self._lineages(ranking.species[:N_JUDGED])
-            least = 1.0
-            for step in reversed(range(len(RANKS) - 1)):
-                rank, name = RANKS[step + 1], first.get(RANKS[step + 1])
-                if not name:
-                    chance = 0.0 if rank == RANKS[-1] else least
-                elif masses is not None:
-                    chance = float(masses[photo] @ (self._names[rank] == name))
-                else:
-                    is_shared = all(other.get(rank) == name for other in others) and self._taxa[rank] == {name}
-                    chance = float(not is_shared)
-                least = found[photo, step] = min(least, chance)
-        return found
-
-    def _masses(self, visual: FloatArray) -> Scores:
-        """Return the softmax of the likeness of photos to all species with looks, `(n, n_looks)`."""
-        prototypes, centroids, background = self._knowledge.exact_looks
-        looks = np.concatenate([prototypes, centroids[self._is_new], background])
-        cosines = rounded(visual.astype(np.float64) @ looks.T)
-        weights = np.exp(SHARPNESS * (cosines - cosines.max(axis=1, keepdims=True)))
-        masses: Scores = weights / weights.sum(axis=1, keepdims=True)
-        return masses
-
-    @property
-    def _is_new(self) -> NDArray[np.bool_]:
-        """Whether each species with anchors has no prototype."""
-        knowledge = self._knowledge
-        return knowledge.prototype_rows[knowledge.with_anchors] < 0
-
-    @cached_property
-    def _taxa(self) -> dict[JudgedRank, set[str | None]]:
-        """Taxa of the species of the knowledge base at each rank."""
-        lineages = self._lineages(np.arange(self._knowledge.n_species))
-        return {rank: {lineage.get(rank) for lineage in lineages} for rank in RANKS[1:]}
-
-    @cached_property
-    def _names(self) -> dict[JudgedRank, NDArray[np.str_]]:
-        """Name at each rank of all species with looks."""
-        knowledge = self._knowledge
-        held = self._lineages(np.concatenate([knowledge.trained, knowledge.with_anchors[self._is_new]]))
-        lineages = [*held, *(lineage_of(name) for name in knowledge.background_names)]
-        return {rank: np.array([lineage.get(rank, "") for lineage in lineages]) for rank in RANKS[1:]}
 
 
 LONELY: Final = 0.02
@@ -322,14 +243,9 @@ def taxon_of(scientific_name: str) -> Taxon:
     found = _shipped().get(id)
     if found is not None:
         return from_json(Taxon, found)
-    return Taxon(taxon_id=id, scientific_name=scientific_name, rank="species", lineage=lineage_of(scientific_name))
-
-
-def lineage_of(scientific_name: str) -> Lineage:
-    """Return the lineage of a species as it ships with Fieldmark, else its genus alone; much faster than `taxon_of`."""
-    found = _shipped().get(taxon_id(scientific_name))
-    lineage: Lineage = {"genus": scientific_name.split(" ")[0]} if found is None else found["lineage"]
-    return lineage
+    return Taxon(
+        taxon_id=id, scientific_name=scientific_name, rank="species", lineage={"genus": scientific_name.split(" ")[0]}
+    )
 
 
 @lru_cache(maxsize=1)

@@ -26,7 +26,7 @@ from recognize.confidence.evidence import N_JUDGED
 from recognize.scoring.exact import Scores, rounded
 from recognize.scoring.presets import AnchorMode
 from recognize.scoring.stages import Ranking
-from recognize.settings import OFF_LIST_SHARE
+from recognize.settings import OFF_LIST_SHARE, UNKNOWN_PRIOR
 
 N_QUARTERS: Final = 48
 """Quarters of months in a year, as in eBird's bar charts."""
@@ -58,6 +58,8 @@ class SpeciesList:
     """Taxon id -> quarters of months of its season, 0 to 47; without an entry, all year."""
     off_list_share: float = OFF_LIST_SHARE
     """Expected share of photos with species off the list; above 0, below 1."""
+    n_absent: int = 0
+    """Number of listed species that the knowledge base does not hold."""
 
     def __post_init__(self) -> None:
         if not 0 < self.off_list_share < 1:
@@ -69,6 +71,7 @@ class SpeciesList:
     def id(self) -> str:
         """12 hex digits of the SHA-256 of the contents."""
         lines = [f"{taxon_id} {sorted(self.quarters.get(taxon_id, ()))}" for taxon_id in sorted(self.taxon_ids)]
+        lines += [f"{self.n_absent} absent"] if self.n_absent else []
         return sha256_hex("\n".join([str(self.off_list_share), *lines]))[:12]
 
 
@@ -113,8 +116,7 @@ class Prior(ABC, Generic[TakenT]):
 
         The chances without the prior, if the species is in the knowledge base, are distributed over the species of the
         first one's genus, family and order by the softmax of their scores; then the odds weight each species.
-        Probability outside the candidates counts as neutral. The prior does not change the chance that the species is
-        unknown, nor the chances of the higher ranks if it is, unless the first species changes its group.
+        Probability outside the candidates counts as neutral.
 
         Args:
             before: the ranking without the prior.
@@ -134,10 +136,11 @@ class Prior(ABC, Generic[TakenT]):
             rank: round(float(weighted[same_taxon(every, new, rank)].sum() / weighted.sum()), CHANCE_DIGITS)
             for rank in RANKS
         }
-        not_held = {
-            rank: chance if same_taxon(every, new, rank)[first] else 0.0 for rank, chance in chances.not_held.items()
-        }
-        return replace(chances, held=held, not_held=not_held)
+        return replace(chances, held=held, unknown=self._unknown(chances.unknown, float(weighted.sum()), taken))
+
+    def _unknown(self, before: float, odds: float, taken: TakenT) -> float:
+        """Return the chance of an unknown species from that before and the mean odds of the others; here unchanged."""
+        return before
 
 
 class ListPrior(Prior[str | None]):
@@ -181,6 +184,20 @@ class ListPrior(Prior[str | None]):
     def log_odds_of(self, species: IntArray, taken: str | None) -> Scores:
         """Return the log-odds of species on a date against an unlisted one."""
         return np.where(self.listed(taken)[species], self.log_odds(taken), 0.0)
+
+    def _unknown(self, before: float, odds: float, taken: str | None) -> float:
+        """Return the chance of an unknown species: it competes as one off the list, and as a listed one that is absent.
+
+        `odds` are the mean odds of the species of the knowledge base against one off the list.
+        """
+        listed = self.listed(taken)
+        n, n_others, share = int(listed.sum()), int((~listed).sum()), self._list.off_list_share
+        if not n or not n_others:
+            return before
+        off_list = share / ((1 - UNKNOWN_PRIOR) * n_others / len(listed) + UNKNOWN_PRIOR)
+        absent = (1 - share) * self._list.n_absent / (n + self._list.n_absent)
+        likely = before * (1 + absent / (off_list * UNKNOWN_PRIOR))
+        return round(likely / (likely + (1 - before) * odds), CHANCE_DIGITS)
 
     def _mask(self, quarter: int | None) -> NDArray[np.bool_]:
         quarters = self._list.quarters

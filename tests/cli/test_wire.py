@@ -15,6 +15,7 @@ from cli.verbs.show import species_payload
 from data import records as r
 from data.codec import to_json
 from kb.lookup.entries import FoundSpecies
+from recognize.answers import message_of, status_of
 
 GOLDEN = Path(__file__).with_name("golden")
 
@@ -105,13 +106,27 @@ def test_columns_of_a_photo_describe_its_answer() -> None:
         assert ([found[name] for name in names.split()], found["box"]) == (cells, "1 2.5 30 40")
 
 
+def test_the_lean_columns_say_what_the_table_says() -> None:
+    second = replace(OK.candidates[0], scientific_name="Piranga rubra", common_name="Summer Tanager", confidence=0.1)
+    row = replace(OK, reader=None, candidates=(OK.candidates[0], second))
+    [cells] = csv.DictReader(io.StringIO(rows.header("csv", columns="lean") + rows.lines("csv", row, columns="lean")))
+    assert list(cells.values()) == [
+        "a.jpg", "identified", "Probably Northern Cardinal (Cardinalis cardinalis)", "0.83", "species",
+        "Cardinalis cardinalis", "Northern Cardinal", "Northern Cardinal (Cardinalis cardinalis)",
+        "Summer Tanager (Piranga rubra)", "0.83", "0.1", "1", "",
+    ]  # fmt: skip
+    assert cells["answer"] in shown(row)[0]
+    names = rows.header("csv", "candidates", "lean").strip()
+    assert names == "image,bird,status,rank,taxon_id,scientific_name,common_name,candidate_confidence,score,error"
+
+
 def shown(row: r.Identification, *, with_scores: bool = False) -> list[str]:
     """Return the lines of a photo in the table, below its name."""
     return rows.lines("table", row, with_scores=with_scores).rstrip().splitlines()[1:]
 
 
-SURE = r.Answer(rank="species", name="Avis A", common_name="A", confidence=0.83, p_unknown=0.1)
-UNSURE = r.Answer(rank="none", name="", p_unknown=0.1)
+SURE = r.Answer(rank="species", name="Avis A", common_name="A", confidence=0.83, p_unknown=0.01)
+UNSURE = r.Answer(rank="none", name="", p_unknown=0.01)
 RANKED = replace(
     OK,
     answer=SURE,
@@ -126,20 +141,22 @@ FIRST_THREE = ["    A (Avis A), 83 %", "    B (Avis B), 10 %", "    C (Avis C), 
 
 def test_an_answer_is_worded_by_rank_and_confidence_with_three_alternatives() -> None:
     others = ["    or B (Avis B), 10 %", "    or C (Avis C), 5 %", "    or D (Avis D), under 1 %"]
-    unknown = "  40 % chance that it is not in the knowledge base"
+    outside = "    or a species outside the knowledge base, 40 %"
     for answer, lines in (
-        (SURE, ["  A (Avis A), 83 % sure", *others]),
+        (SURE, ["  Probably A (Avis A), 83 % sure", *others]),
         (replace(SURE, confidence=0.999), ["  A (Avis A), over 99 % sure", *others]),
-        (replace(SURE, p_unknown=0.4), ["  A (Avis A), 83 % sure", *others, unknown]),
-        (r.Answer(rank="genus", name="Avis", confidence=0.83, p_unknown=0.1),
-         ["  Identified to genus: Avis sp., 83 % sure", *FIRST_THREE]),
+        (replace(SURE, p_unknown=0.4), ["  Probably A (Avis A), 83 % sure", outside, *others]),
+        (r.Answer(rank="genus", name="Avis", confidence=0.83, p_unknown=0.01),
+         ["  One of the genus Avis, 83 % sure. Closest matches:", *FIRST_THREE]),
         (UNSURE, ["  Not sure. Closest matches:", *FIRST_THREE]),
-        (replace(UNSURE, p_unknown=0.4), ["  Not sure. Closest matches:", *FIRST_THREE, unknown]),
+        (replace(UNSURE, p_unknown=0.4), [
+            "  Not sure. Closest matches:", FIRST_THREE[0], outside.replace("or ", ""), *FIRST_THREE[1:],
+        ]),
         (r.Answer(rank="none", name="", confidence=0.7, p_unknown=0.7),
-         ["  Probably not in the knowledge base (70 %). Closest matches:", *FIRST_THREE]),
+         ["  Probably not in the knowledge base, 70 % sure. Closest matches:", *FIRST_THREE]),
     ):  # fmt: skip
-        assert shown(replace(RANKED, answer=answer)) == lines
-    assert shown(replace(RANKED, answer=r.Answer(rank="none", name="")))[0] == "  No matching species"
+        assert shown(replace(RANKED, answer=answer, status=status_of(answer))) == lines
+    assert shown(replace(RANKED, answer=r.Answer(rank="none", name="")))[0] == "  No matching species. Closest matches:"
     shares = {"A": 0.5, "B": 0.005, "C": 0.05, "D": 0.005, "E": 0.2}  # the most confident first, whatever their scores
     candidates = tuple(replace(each, confidence=shares[each.common_name]) for each in RANKED.candidates)
     assert shown(replace(RANKED, candidates=candidates))[1:] == [
@@ -151,22 +168,29 @@ def test_an_answer_is_worded_by_rank_and_confidence_with_three_alternatives() ->
     ]  # fmt: skip
 
 
-def test_an_unknown_bird_is_shown_with_its_lookalike_and_genus() -> None:
+def test_an_unknown_bird_is_shown_with_its_lookalike_or_group_and_what_the_run_did_to_it() -> None:
     answer = r.Answer(
-        rank="genus", name="Callipepla", confidence=0.91, p_unknown=0.93, looks_like="Callipepla californica",
+        rank="none", name="", confidence=0.93, p_unknown=0.93, looks_like="Callipepla californica",
         looks_like_common_name="California Quail",
     )  # fmt: skip
     row = replace(RANKED, answer=answer, status="unknown")
-    assert shown(row)[:4] == [
-        "  Probably not in the knowledge base (93 %).",
-        "  Looks like California Quail (Callipepla californica), which it does not hold.",
-        "  Of the genus Callipepla, 91 % sure",
-        "    A (Avis A), 83 %",
-    ]
-    names = "looks_like looks_like_common_name status answer_rank confidence p_unknown"
-    assert [cells_of(row)[0][name] for name in names.split()] == [
-        "Callipepla californica", "California Quail", "unknown", "genus", "0.91", "0.93",
-    ]  # fmt: skip
+    assert shown(row)[:4] == ["  Probably not in the knowledge base, 93 % sure. Closest matches:", *FIRST_THREE]
+    assert message_of(row).notes == (
+        "It looks like California Quail (Callipepla californica), which the knowledge base does not hold.",
+    )
+    kin = tuple(replace(each, family="Thraupidae") for each in RANKED.candidates)
+    alone = replace(row, answer=replace(answer, looks_like=None), candidates=kin, unknown_prior=0.7)
+    assert message_of(replace(alone, unknown_prior=0.1)).notes == (
+        "The closest matches are all tanagers (Thraupidae).",
+    )
+    doubtful = replace(alone, answer=replace(answer, looks_like=None, confidence=0.7, p_unknown=0.7))
+    assert message_of(doubtful).notes[1] == (
+        "By itself it would not be: in this run 70 % of the photos are estimated to show species outside the knowledge "
+        "base."
+    )
+    named = replace(RANKED, answer=replace(SURE, p_unknown=0.2), unknown_prior=0.01)
+    assert message_of(named).notes[0].startswith("By itself it would be probably not in the knowledge base; in this")
+    assert message_of(replace(named, unknown_prior=0.1)).notes == ()
 
 
 def test_encounters_lists_and_errors_in_the_table() -> None:
@@ -174,7 +198,7 @@ def test_encounters_lists_and_errors_in_the_table() -> None:
     row = replace(RANKED, group="noon", photos=photos, answer=UNSURE, answer_without_list=UNSURE)
     assert rows.lines("table", row).rstrip().splitlines() == [
         "noon", "  1 photo: a.jpg", "  1 unreadable photo: b.jpg is empty", "  Not sure. Closest matches:",
-        *FIRST_THREE, "  Without the species list:", "    Not sure.",
+        *FIRST_THREE, "  Without the species list:", "    Not sure",
     ]  # fmt: skip
     many = replace(RANKED, photos=tuple(r.EncounterPhoto(image=f"{n}.jpg") for n in range(40)))
     assert shown(many)[0] == "  40 photos: " + "; ".join(f"{n}.jpg" for n in range(10)) + "; and 30 more"
@@ -204,7 +228,7 @@ def test_an_entry_for_a_genus_is_shown_as_such() -> None:
     answer = r.Answer(rank="genus", name="Russula", common_name="Brittlegills", confidence=0.8)
     row = replace(OK, answer=answer, candidates=(genus, *OK.candidates), reader=None)
     assert shown(row)[:2] == [
-        "  Identified to genus: Brittlegills (Russula sp.), 80 % sure",
+        "  One of the genus Russula (Brittlegills), 80 % sure",
         "    or Northern Cardinal (Cardinalis cardinalis), 83 %",
     ]
     first = cells_of(row, "candidates")[0]

@@ -8,10 +8,10 @@ from data.records import Answer, Candidate, Reading, Taxon
 from recognize import Recognizer
 from recognize.answers import (
     RANKS,
-    answer_lines,
-    answer_name,
+    answer_names,
     candidate_name,
     lineage_with_self,
+    message_of,
     percent,
     status_of,
     unanswered_text,
@@ -36,12 +36,12 @@ LIKEST = Taxon(
 def answered(
     *held: float,
     unknown: float = 0.0,
-    not_held: Any = None,
     lineage: Any = LINEAGE,
     least: float = 0.5,
     first: Taxon = FIRST,
+    is_poor: bool = False,
 ) -> Answer:
-    chances = Chances(held=dict(zip(RANKS, held, strict=True)), not_held=not_held or {}, unknown=unknown)
+    chances = Chances(held=dict(zip(RANKS, held, strict=True)), unknown=unknown, is_poor=is_poor)
     return answer_of(first, chances, lineage, min_confidence=least, likest=LIKEST)
 
 
@@ -65,37 +65,20 @@ def test_a_rank_without_a_name_is_skipped_and_a_probably_unknown_species_is_neve
     for held, settings, rank in (
         ((0.1, 0.8, 0.9, 1.0), {"lineage": {"family": "Parulidae"}}, "family"),
         ((0.1, 0.8, 0.9, 1.0), {"lineage": {}}, "none"),
-        ((1.0, 1.0, 1.0, 1.0), {"unknown": 0.6, "least": 0.0}, "genus"),
-        ((1.0, 1.0, 1.0, 1.0), {"unknown": 0.6, "least": 0.0, "lineage": {}}, "none"),
+        ((1.0, 1.0, 1.0, 1.0), {"unknown": 0.61, "least": 0.0}, "none"),
     ):
         assert answered(*held, **settings).rank == rank, (held, settings)  # type: ignore[arg-type]
 
 
-def test_an_unknown_species_may_have_a_known_genus_and_a_lookalike() -> None:
-    lower = answered(0.6, 0.9, 0.95, 1.0, unknown=0.3, not_held={"genus": 0.5})
-    assert (lower.rank, lower.confidence, lower.p_unknown) == ("genus", 0.78, 0.3)
-    sure = answered(0.9, 0.95, 0.99, 1.0, unknown=0.8, not_held={"genus": 0.75, "family": 0.8, "order": 0.9})
-    assert (sure.rank, sure.name, sure.confidence, sure.p_unknown) == ("genus", "Setophaga", 0.79, 0.8)
-    unsure = answered(0.9, 0.95, 0.99, 1.0, unknown=0.8)
-    assert (unsure.rank, unsure.name, unsure.confidence, unsure.p_unknown) == ("none", "", 0.8, 0.8)
-    assert status_of(sure) == status_of(unsure) == "unknown"
-
-
-def test_a_lookalike_is_named_only_beside_a_taxon_that_it_belongs_to() -> None:
-    """It is of the genus and order of the first species, not of its family."""
-    for not_held, alike in (({"genus": 0.9}, "Avis alta"), ({"family": 0.9}, None), ({}, "Avis alta")):
-        answer = answered(0.1, 0.1, 0.1, 0.1, unknown=0.8, not_held=not_held)
-        assert answer.rank == next(iter(not_held), "none"), not_held
-        assert answer.looks_like == alike, not_held
-        assert answer.looks_like_common_name == (alike and "High Bird"), not_held
-
-
-def test_an_unknown_species_that_nothing_takes_for_a_bird_gets_no_group() -> None:
-    chances = Chances(held=dict(zip(RANKS, (0.9, 0.95, 0.99, 1.0), strict=True)), not_held={"order": 0.9}, unknown=0.8)
-    answer = answer_of(FIRST, chances, LINEAGE, min_confidence=0.5, names_groups=False)
-    assert (answer.rank, answer.confidence, answer.p_unknown) == ("none", 0.8, 0.8)
-    known = Chances(held=chances.held, not_held={}, unknown=0.1)
-    assert answer_of(FIRST, known, LINEAGE, min_confidence=0.5, names_groups=False).rank == "species"
+def test_an_unknown_species_needs_a_good_look_and_has_no_rank_but_a_lookalike() -> None:
+    lower = answered(0.6, 0.9, 0.95, 1.0, unknown=0.3)
+    assert (lower.rank, lower.confidence, lower.p_unknown, lower.looks_like) == ("genus", 0.63, 0.3, None)
+    good = answered(0.9, 0.95, 0.99, 1.0, unknown=0.8)
+    assert (good.rank, good.name, good.confidence, good.p_unknown) == ("none", "", 0.8, 0.8)
+    assert (good.looks_like, good.looks_like_common_name) == ("Avis alta", "High Bird")
+    poor = answered(0.9, 0.95, 0.99, 1.0, unknown=0.8, is_poor=True)
+    assert (poor.rank, poor.confidence, poor.p_unknown, poor.looks_like) == ("none", None, 0.8, None)
+    assert [status_of(answer) for answer in (lower, good, poor)] == ["identified", "unknown", "not_sure"]
 
 
 def test_an_uncalibrated_answer_is_the_first_species_without_confidence() -> None:
@@ -170,7 +153,7 @@ def test_an_unheld_bird_is_unknown_and_its_lookalike_is_named_and_a_held_bird_ha
     assert row.answer is not None
     assert (row.status, row.answer.rank, row.answer.name) == ("unknown", "none", "")
     assert (row.answer.looks_like, row.answer.looks_like_common_name) == (JAY, "Blue Jay")
-    assert answer_lines(row)[1].startswith(f"Looks like Blue Jay ({JAY}), which it does not hold.")
+    assert f"It looks like Blue Jay ({JAY}), which the knowledge base does not hold." in message_of(row).notes
     for store in (store_without(set(), encoders), store_without({"Spinus tristis"}, encoders)):
         row = next(recognizer(store, encoders).identify([bird("royalblue", x=1)]))
         assert row.answer is not None
@@ -179,14 +162,17 @@ def test_an_unheld_bird_is_unknown_and_its_lookalike_is_named_and_a_held_bird_ha
 
 def test_an_answer_is_put_in_words_and_no_chance_is_rounded_to_none_or_all() -> None:
     assert [percent(chance) for chance in (0.0001, 0.5, 0.999)] == ["under 1 %", "50 %", "over 99 %"]
-    for answer, name in (
-        (Answer(rank="species", name="Parus major", common_name="Great Tit"), "Great Tit (Parus major)"),
-        (Answer(rank="species", name="Parus major"), "Parus major"),
-        (Answer(rank="genus", name="Parus"), "Identified to genus: Parus sp."),
-        (Answer(rank="genus", name="Parus", common_name="Tits"), "Identified to genus: Tits (Parus sp.)"),
-        (Answer(rank="family", name="Paridae"), "Identified to family: Paridae"),
+    for answer, names in (
+        (Answer(rank="species", name="Parus major", common_name="Great Tit"), ("Great Tit", "Parus major")),
+        (Answer(rank="species", name="Parus major"), ("Parus major", "")),
+        (Answer(rank="genus", name="Parus", family="Paridae"), ("One of the genus Parus", "tits and chickadees")),
+        (Answer(rank="family", name="Thraupidae", order="Passeriformes"), ("One of the tanagers", "Thraupidae")),
+        (Answer(rank="family", name="Parulidae"), ("One of the New World warblers", "Parulidae")),
+        (Answer(rank="family", name="Trogonidae", order="Trogoniformes"), ("One of the trogons", "Trogonidae")),
+        (Answer(rank="order", name="Passeriformes"), ("One of the perching birds", "Passeriformes")),
+        (Answer(rank="family", name="Nymphalidae"), ("One of the family Nymphalidae", "")),
     ):
-        assert answer_name(answer) == name
+        assert answer_names(answer) == names
     tit = Candidate(taxon_id="parus-major", scientific_name="Parus major", common_name="Great Tit", score=1.0)
     assert candidate_name(tit) == "Great Tit (Parus major)"
     assert candidate_name(replace(tit, taxon_rank="genus")) == "genus Great Tit (Parus major)"

@@ -16,10 +16,9 @@ import numpy as np
 
 from recognize.scoring.knowledge import Queries
 from recognize.scoring.presets import AnchorMode
-from training.starter.confidence.calibrate import world_of_fold
-from training.starter.confidence.worlds import World
 from training.starter.fitting import Sample, as_fusion_weights, fit_weights, stage_scores
 from training.starter.study import Study, read_study
+from training.starter.world import World, world_of_fold
 from training.tables import study_options
 
 ANCHORS: Final[Mapping[AnchorMode, int]] = {"several": 3, "single": 1}

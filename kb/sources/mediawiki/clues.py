@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cache
 
+from data.lexicon.words import english_groups
 from data.records import Taxon
-from kb.checklist.avilist import english_groups
 from kb.checklist.names import epithet_stem, fold
 from kb.sources.mediawiki.taxoboxes import (
     LINK,

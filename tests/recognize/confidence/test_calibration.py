@@ -50,7 +50,7 @@ def test_a_calibration_file_keeps_content_and_id(tmp_path: Path) -> None:
 def test_a_damaged_calibration_file_is_refused(tmp_path: Path) -> None:
     path, content = tmp_path / "c.json", calibration_bytes(calibration()).decode()
     spoiled = [content[: len(content) // 2]]
-    changes = {'"schema": 2': '"schema": 1', '"mass_genus"': '"weight"', '"temperature": 1.0': '"temperature": 0.0'}
+    changes = {'"schema": 3': '"schema": 2', '"mass_genus"': '"weight"', '"temperature": 1.0': '"temperature": 0.0'}
     spoiled += [content.replace(old, new) for old, new in changes.items()]
     for text in spoiled:
         assert text != content

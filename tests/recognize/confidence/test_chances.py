@@ -11,7 +11,14 @@ from data.records import vocabulary_hash
 from recognize import Recognizer
 from recognize.answers import RANKS
 from recognize.confidence import calibration as chances_module
-from recognize.confidence.calibration import Calibration, Chances, Parameters, chances_of, estimate_prior, sample_of
+from recognize.confidence.calibration import (
+    Calibration,
+    Chances,
+    Parameters,
+    chances_of,
+    estimate_prior,
+    sample_of,
+)
 from recognize.confidence.evidence import FEATURES, N_JUDGED
 from recognize.scoring.presets import WEIGHTS
 from recognize.scoring.stages import Ranking
@@ -42,36 +49,20 @@ def test_a_chance_is_the_logistic_function_of_the_features() -> None:
 
 def test_a_higher_rank_is_never_less_likely() -> None:
     held = {"species": {}, "genus": {"bias": -9.0}, "order": {"bias": 2.0}}
-    found = chances(row(), held=held, not_held={"genus": {"bias": -2.0}, "family": {"bias": -3.0}})
-    assert found.held == {"species": 0.5, "genus": 0.5, "family": 0.5, "order": logistic(2.0)}
-    assert found.not_held == {"genus": logistic(-2.0), "family": logistic(-2.0), "order": logistic(-2.0)}
+    assert chances(row(), held=held).held == {"species": 0.5, "genus": 0.5, "family": 0.5, "order": logistic(2.0)}
 
 
-def test_kinship_limits_the_chances_of_a_species_that_is_not_held() -> None:
-    """Its order cannot be surer than the looks of the photo, however sure the model of the scores is."""
-    models: Any = {rank: {"bias": 3.0} for rank in RANKS[1:]}
-    parameters = Parameters(temperature=1.0, held={"species": {}}, not_held=models, unknown={})
-    kinship = np.array([[0.0, 0.25, 1.0]])
-    [found] = chances_of(row(), parameters, unknown_prior=0.5, kinship=kinship)
-    assert found.not_held == {"genus": 0.0, "family": 0.25, "order": logistic(3.0)}
-    assert found.held == dict.fromkeys(RANKS, 0.5)
+def test_a_look_is_poor_below_the_threshold_of_the_calibration() -> None:
+    parameters = Parameters(temperature=1.0, held={"species": {}}, unknown={"bias": 4.0}, poor_look=0.45)
+    rows = np.concatenate([row(best_look=0.44), row(best_look=0.45)])
+    poor, good = chances_of(rows, parameters, unknown_prior=0.5)
+    assert (poor.is_poor, good.is_poor) == (True, False)
+    assert replace(poor, is_poor=False) == good
 
 
-def test_a_photo_without_a_detected_bird_shows_more_probably_none_of_the_knowledge_base() -> None:
-    models: Any = {rank: {"bias": 3.0} for rank in RANKS[1:]}
-    parameters = Parameters(temperature=1.0, held={"species": {}}, not_held=models, unknown={"bias": -1.0})
-    rows, is_seen = np.concatenate([row(), row()]), np.array([True, False])
-    seen, unseen = chances_of(rows, parameters, unknown_prior=0.2, is_seen=is_seen)
-    assert seen == chances_of(row(), parameters, unknown_prior=0.2)[0]
-    assert unseen.unknown / (1 - unseen.unknown) == pytest.approx(9 * seen.unknown / (1 - seen.unknown), rel=1e-2)
-    assert set(unseen.not_held.values()) == {0.0}
-    assert unseen.held == seen.held
-
-
-def test_the_chance_of_an_answer_counts_both_cases() -> None:
-    held, not_held = dict(zip(RANKS, (0.5, 0.7, 0.8, 1.0), strict=True)), {"genus": 0.4, "family": 0.6, "order": 0.9}
-    found = Chances(held=held, not_held=not_held, unknown=0.25)  # type: ignore[arg-type]
-    assert [found.right(rank) for rank in RANKS] == [0.375, 0.625, 0.75, 0.975]
+def test_the_chance_of_an_answer_is_that_of_a_species_of_the_knowledge_base() -> None:
+    found = Chances(held=dict(zip(RANKS, (0.5, 0.7, 0.8, 1.0), strict=True)), unknown=0.25)
+    assert [found.right(rank) for rank in RANKS] == [0.375, 0.525, 0.6, 0.75]
 
 
 def test_the_unknown_prior_is_applied_by_bayes_rule() -> None:
@@ -91,7 +82,7 @@ def ranking(*scores: float) -> Ranking:
 
 
 def sure(held: float, unknown: float = 0.0, **higher: float) -> Chances:
-    return Chances(held=dict.fromkeys(RANKS, held) | higher, not_held={}, unknown=unknown)  # type: ignore[arg-type]
+    return Chances(held=dict.fromkeys(RANKS, held) | higher, unknown=unknown)  # type: ignore[arg-type]
 
 
 def candidate_confidences(ranked: Ranking, *given: Any, lineages: Any = None, **settings: Any) -> tuple[float, ...]:

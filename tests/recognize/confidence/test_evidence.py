@@ -13,7 +13,6 @@ from recognize.confidence.evidence import (
     LEAST_PHOTOS,
     SHARPNESS,
     Familiarity,
-    Kinship,
     find_evidence,
     mode_of,
 )
@@ -73,7 +72,6 @@ def test_masses_are_sums_over_the_species_of_each_rank() -> None:
     assert given["mass_family"] == logit(shares[:3].sum())
     assert given["mass_order"] == logit(shares[:4].sum())
     assert given["level"] == pytest.approx(level)
-    assert given["trained_mass"] == pytest.approx(shares[0] + shares[2])
 
 
 def test_a_species_alone_has_little_mass_unless_it_fits() -> None:
@@ -101,16 +99,14 @@ def test_cosines_of_the_first_species_and_of_the_best() -> None:
 def test_the_background_is_compared_with_prototypes_and_with_anchors_of_other_species() -> None:
     """At 50 the best of the knowledge base is the anchor at 60, not the prototype at 90; the warbler is at 30."""
     given = found(50, [0], [1.0])
-    assert given["background"] == cos(20)
+    assert given["best_look"] == cos(10)
+    assert given["crowd"] == pytest.approx(np.cos(np.radians([150, 20, 50, 40, 10])).mean(), abs=1e-6)
     assert given["background_margin"] == pytest.approx(np.cos(np.radians(20)) - np.cos(np.radians(10)), abs=1e-6)
     powers = {angle: np.exp(SHARPNESS * np.cos(np.radians(angle))) for angle in (150, 20, 50, 40, 10)}
     inside, outside = powers[50] + powers[40] + powers[10], powers[150] + powers[20]
     assert given["background_mass"] == pytest.approx(np.log(outside / inside), abs=1e-4)
     assert given["background_share"] == 2 / 4
     assert given["has_background"] == 1
-    shared = [[found(50, [first], [1.0])[f"background_{rank}"] for rank in ("genus", "family", "order")]
-              for first in (0, 2, 3, 4)]  # fmt: skip
-    assert shared == [[1, 1, 1], [0, 1, 1], [0, 0, 1], [0, 0, 0]]
 
 
 def test_without_a_background_or_with_one_of_at_most_five_percent_its_features_are_zero() -> None:
@@ -122,7 +118,7 @@ def test_without_a_background_or_with_one_of_at_most_five_percent_its_features_a
     whole = replace(WORLD, background=np.empty((0, 2), dtype=np.float32), background_names=())
     for knowledge in (crowd, whole):
         values = [value for name, value in found(50, [0], [1.0], knowledge).items() if "background" in name]
-        assert values == [0.0] * 8
+        assert values == [0.0] * 4
 
 
 def test_the_likest_species_and_its_softmax_mass() -> None:
@@ -138,70 +134,6 @@ def test_the_anchor_mode_depends_on_the_anchors_of_species_with_any() -> None:
     single, several = table([0, 2], [at(0), at(1)]), table([0, 0], [at(0), at(1)])
     modes = [mode_of(replace(WORLD, anchors=anchors)) for anchors in (NOTHING, single, several, WORLD.anchors)]
     assert modes == ["none", "single", "several", "several"]
-
-
-OWL = {"genus": "Bubo", "family": "Strigidae", "order": "Strigiformes"}
-OTHER_OWL = OWL | {"genus": "Strix"}
-CROW = {"genus": "Corvus", "family": "Corvidae", "order": "Passeriformes"}
-
-
-def looks(*degrees: float) -> Any:
-    radians = np.radians(degrees)
-    return np.stack([np.cos(radians), np.sin(radians)], axis=1).astype(np.float32)
-
-
-def owls(background: Any, *names: str, anchors: VectorTable = NOTHING) -> Knowledge:
-    return Knowledge(
-        n_species=2, names=(), chunks=(), anchors=anchors, trained=np.array([0, 1]), prototypes=looks(0, 30),
-        background=background, background_names=names,
-    )  # fmt: skip
-
-
-def kinship(knowledge: Knowledge, degrees: float, *lineages: Any) -> list[float]:
-    ranking = Ranking(species=np.array([0, 1]), scores=np.array([1.0, 0.0]))
-    found = Kinship(knowledge, lambda some: [lineages[i] for i in some]).of([ranking], looks(degrees))
-    values: list[float] = found[0].round(6).tolist()
-    return values
-
-
-def test_a_picture_that_looks_like_other_birds_is_no_kin_of_an_order_that_all_species_share() -> None:
-    knowledge = owls(looks(180, 200), "Corvus corax", "Pica pica")
-    assert kinship(knowledge, 190, OWL, OTHER_OWL) == [0.0, 0.0, 0.0]
-    assert kinship(knowledge, 0, OWL, OTHER_OWL)[1:] == [1.0, 1.0]
-
-
-def test_it_is_the_softmax_mass_of_the_taxon_among_all_looks() -> None:
-    knowledge = owls(looks(90), "Bubo bubo")
-    logits = 25 * np.cos(np.radians([45, 15, 45]))
-    masses = np.exp(logits) / np.exp(logits).sum()
-    found = kinship(knowledge, 45, OWL, CROW)
-    assert found == pytest.approx([masses[0] + masses[2]] * 3, abs=1e-6)
-
-
-def test_species_without_a_prototype_count_by_their_anchors() -> None:
-    anchors = VectorTable(ids=("a",), owners=np.array([0]), vectors=looks(0))
-    knowledge = Knowledge(
-        n_species=2, names=(), chunks=(), anchors=anchors, trained=np.array([1]), prototypes=looks(30),
-        background=looks(180), background_names=("Corvus corax",),
-    )  # fmt: skip
-    mass = 1 / (1 + np.exp(25 * (np.cos(np.radians(30)) - 1)))
-    assert kinship(knowledge, 0, OWL, CROW)[2] == pytest.approx(mass, abs=1e-4)
-
-
-def test_without_a_background_nothing_speaks_for_a_taxon_that_all_species_share() -> None:
-    """Most of the best fifty of a songbird are songbirds, in a knowledge base of all birds too."""
-    nothing = np.empty((0, 2), dtype=np.float32)
-    assert kinship(owls(nothing), 0, OWL, OTHER_OWL) == [0.0, 0.0, 0.0]
-    assert kinship(owls(nothing), 0, OWL, CROW) == [1.0, 1.0, 1.0]
-    three = replace(owls(nothing), n_species=3, trained=np.arange(3), prototypes=looks(0, 30, 90))
-    assert kinship(three, 0, OWL, OTHER_OWL, CROW) == [1.0, 1.0, 1.0], "an order that only the best species share"
-
-
-def test_a_family_without_a_name_is_skipped_and_an_unnamed_taxon_has_no_kin() -> None:
-    knowledge = owls(looks(180), "Corvus corax")
-    genus, family, order = kinship(knowledge, 0, {"genus": "Bubo", "order": "Strigiformes"}, OTHER_OWL)
-    assert 0 < genus <= family == order
-    assert kinship(owls(looks(180), "Avis ignota"), 0, {}, {}) == [0.0, 0.0, 0.0]
 
 
 BOX = Box(0, 0, 9, 9)

@@ -111,21 +111,34 @@ def test_chances_follow_bayes_rule(scores: Any, listed: Any, chances: Any) -> No
     before = ranking(scores)
     after = expected.apply(before, None)
     lineages = [LINEAGES[i] for i in judged(before, after)]
-    found = expected.chances(before, after, Chances(held=given, not_held={"genus": 0.3}, unknown=0.125), lineages, None)
+    found = expected.chances(before, after, Chances(held=given, unknown=0.125), lineages, None)
     odds = math.exp(expected.log_odds(None))
     assert found.held == pytest.approx(chances_by_loops(scores, listed, odds, 2.0, given), abs=1e-4)
-    assert found.unknown == 0.125
+    assert found.unknown <= 0.125, "an unknown species is off the list, so none is more probable than before"
     values = [found.held[rank] for rank in ("species", *HIGHER)]
     assert values == sorted(values)
     assert values[-1] <= 1
-    genera = [LINEAGES[int(ranked.species[0])]["genus"] for ranked in (before, after)]
-    assert found.not_held == {"genus": 0.3 if genera[0] == genera[1] else 0.0}
+
+
+def test_a_listed_first_species_lowers_the_chance_of_an_unknown_one_and_absent_listed_species_raise_it() -> None:
+    """A share of .1 is off the list of one species of ten, so it is 81 times as likely as another."""
+    before, held = ranking([2.0, 0.0], species=[0, 5]), {"species": 0.6, "genus": 0.6, "family": 0.6, "order": 0.6}
+    calibrated, lineages = Chances(held=held, unknown=0.77), [LINEAGES[0], LINEAGES[5]]  # type: ignore[arg-type]
+
+    def unknown(first: int, n_absent: int) -> float:
+        listed = SpeciesList(taxon_ids=frozenset({IDS[first]}), off_list_share=0.1, n_absent=n_absent)
+        expected = ListPrior(listed, IDS, temperature=2.0)
+        return expected.chances(before, expected.apply(before, None), calibrated, lineages, None).unknown
+
+    assert unknown(0, 0) == pytest.approx(0.77 / (0.77 + 0.23 * (0.6 * 81 + 0.4)), abs=1e-3)
+    assert unknown(0, 0) < 0.1 < unknown(0, 1) < unknown(0, 3)
+    assert unknown(9, 0) == pytest.approx(0.77), "a listed species that the photo does not show"
 
 
 def test_a_complete_list_leaves_chances_unchanged() -> None:
     """Also if no other candidate shares genus or family with the first: their chances must not be lost."""
     everything, held = prior(*range(10)), {"species": 0.5, "genus": 0.7, "family": 0.8, "order": 0.9}
-    calibrated = Chances(held=held, not_held={"genus": 0.3}, unknown=0.1)  # type: ignore[arg-type]
+    calibrated = Chances(held=held, unknown=0.1)  # type: ignore[arg-type]
     for n in (1, 2, 3, 10):
         before = ranking([3.0 - i / 4 for i in range(n)], species=[0, 9, 5, 7, 1, 2, 3, 4, 6, 8][:n])
         after = everything.apply(before, None)
@@ -142,9 +155,9 @@ def test_impossible_lists_are_refused_and_an_id_depends_on_content_but_not_order
     one = SpeciesList(taxon_ids=frozenset(["a", "b"]), quarters={"a": frozenset([1, 2])})
     assert one.id == SpeciesList(taxon_ids=frozenset(["b", "a"]), quarters={"a": frozenset([2, 1])}).id
     changes: list[dict[str, Any]] = [
-        {"taxon_ids": frozenset(["a"])}, {"off_list_share": 0.2}, {"quarters": {"a": frozenset([1])}},
+        {"taxon_ids": frozenset(["a"])}, {"off_list_share": 0.2}, {"quarters": {"a": frozenset([1])}}, {"n_absent": 1},
     ]  # fmt: skip
-    assert len({one.id, *(replace(one, **change).id for change in changes)}) == 4
+    assert len({one.id, *(replace(one, **change).id for change in changes)}) == 5
 
 
 def test_presets_have_temperatures() -> None:

@@ -2,23 +2,38 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from training.starter.confidence.calibrate import fit_logistic, world_of_fold
-from training.starter.confidence.reliability import measured_world
+from data.contracts import VectorTable
+from recognize.scoring.knowledge import Knowledge, Queries
+from training.starter.confidence.calibrate import fit_logistic, fitting_photos
+from training.starter.confidence.worlds import World
 from training.starter.protocol import N_FOLDS
 from training.starter.study import Study
+from training.starter.world import world_of_fold
 
 
-def test_measured_photos_are_hidden_or_set_aside_and_nothing_was_fitted_on_them(wide: Study) -> None:
-    world, collection = measured_world(wide), wide.collection
-    photos = set(world.photos)
-    assert world.model is wide.twin
-    assert photos == set(collection.hidden) | set(collection.all_aside)
-    assert len(photos) > 300
-    assert not photos & set(collection.twin_training)
+def test_photos_of_the_fit_and_of_the_figures_are_apart_and_the_shipped_model_saw_neither(wide: Study) -> None:
+    collection = wide.collection
+    hidden, aside = set(fitting_photos(collection)), set(collection.all_aside)
+    assert len(hidden) > 200 and len(aside) > 20
+    assert not hidden & aside
+    assert not (hidden | set(collection.aside_known)) & set(collection.seen_training)
     for fold in range(N_FOLDS):
         fitting = world_of_fold(wide, fold)
-        assert not photos & (set(fitting.photos) | set(fitting.anchors))
-        assert not set(collection.all_aside) & set(collection.unseen_training(fold))
+        assert not (hidden | aside) & (set(fitting.photos) | set(fitting.anchors))
+
+
+def test_a_part_of_the_knowledge_has_other_species_as_background_but_forgotten_ones_nowhere() -> None:
+    eye = np.eye(4, dtype=np.float32)
+    table = VectorTable(ids=("a", "b", "c", "d", "e"), owners=np.array([0, 1, 1, 2, 3]), vectors=eye[[0, 1, 1, 2, 3]])
+    whole = Knowledge(
+        n_species=4, names=("x",), chunks=(table,), anchors=table, images=(table,), trained=np.arange(4), prototypes=eye
+    )
+    queries = Queries(text_image=(eye[:2],), visual=eye[:2])
+    world = World(whole=whole, names="ABCD", lineages=[{}] * 4, queries=queries, truth=np.array([0, 0]))
+    part = world.knowledge(np.array([1, 3]), n_anchors=1, texts_of=np.array([3]), forgotten=np.array([0, 3]))
+    assert (part.anchors.ids, part.anchors.owners.tolist(), part.chunks[0].ids) == (("b", "e"), [0, 1], ("e",))
+    assert (part.trained.tolist(), part.background_names) == ([0], ("C",))
+    assert part.prototypes.tolist() == eye[[1]].tolist() and part.background.tolist() == eye[[2]].tolist()
 
 
 def test_a_logistic_fit_equals_scikit_learn_with_the_same_ridge() -> None:

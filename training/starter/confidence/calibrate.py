@@ -1,8 +1,8 @@
 """Fitting of the shipped calibration: `python -m training.starter.confidence.calibrate --data DIR --work DIR`.
 
-Random knowledge bases of the models of folds (`worlds`), each with the same weight; photos of held species and of
-others weigh the same in each. No photo of the hidden half and none set aside is read, so that anyone can check the
-shipped chances.
+Random parts of the shipped knowledge base (`worlds`), each with the same weight; photos of held species and of others
+weigh the same in each. The photos are the hidden half, which the shipped model was not trained on; none set aside is
+read. The work folder keeps the vectors of the photos. To be run again after each change of the shipped vectors.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
+from data.arrays import IntArray
 from data.files import write_atomic
 from recognize.answers import RANKS
 from recognize.calibration.calibrate import newton
@@ -24,44 +25,23 @@ from recognize.confidence.evidence import FEATURES, Mode
 from recognize.scoring.exact import Scores
 from recognize.scoring.presets import PRESETS, WEIGHTS, FusionWeights
 from recognize.starter.encoders import load_starter
-from training.starter.confidence.worlds import Run, World, draw_runs
-from training.starter.study import Study, read_study
+from training.starter.confidence.worlds import Run, World, draw_runs, read_world
+from training.starter.protocol import StudyCollection, read_study_collection
 from training.tables import study_options
 
-N_KNOWLEDGE_BASES: Final = 32  # of each fold
+N_KNOWLEDGE_BASES: Final = 160
 MODES: Final[tuple[Mode, ...]] = ("none", "single", "several")
 RIDGE: Final = 1e-3
+POOR_LOOK: Final = 0.4
+"""Cosine to the most similar species of the model below which a look is poor. Chosen on the hidden half by folds."""
+POOR_WEIGHT: Final = 0.1
+"""Weight of a poor photo in the fit of unknown species: what a poor look says of them is limited anyway."""
 _DIGITS: Final = 6  # of coefficients
 
 
-def world_of_fold(study: Study, fold: int) -> World:
-    """Return the model of a fold with the photos for fitting: of species of the fold, and `tuning` ones.
-
-    Of the `tuning` photos of species with two or three photos one in three is used: photos that people take are mostly
-    of well-known species.
-    """
-    collection = study.collection
-    free = np.setdiff1d(np.arange(len(collection.photos)), np.union1d(collection.hidden, collection.all_aside))
-    known = set(study.folds[fold].heads.species)
-    is_many = np.isin(collection.tuning, collection.left_over)
-    many, few = collection.tuning[is_many], collection.tuning[~is_many]
-    new = [i for i in free.tolist() if collection.photos[i].species not in known]
-    return World(
-        model=study.folds[fold],
-        photos=np.unique(np.concatenate([np.array(new, dtype=np.intp), many, few[::3]])),
-        anchors=np.setdiff1d(free, collection.tuning),
-    )
-
-
-def fitting_runs(
-    study: Study, presets: Sequence[str], *, n: int = N_KNOWLEDGE_BASES, seed: int = 0
-) -> dict[str, list[Run]]:
-    """Return for each preset its runs with random knowledge bases of all folds."""
-    runs: dict[str, list[Run]] = {preset: [] for preset in presets}
-    for fold in range(len(study.folds)):
-        for preset, some in draw_runs(world_of_fold(study, fold), presets, n=n, seed=seed + fold).items():
-            runs[preset] += some
-    return runs
+def fitting_photos(collection: StudyCollection) -> IntArray:
+    """Return the hidden photos that are not set aside."""
+    return np.setdiff1d(collection.hidden, collection.all_aside)
 
 
 def fit_parameters(runs: Sequence[Run], weights: FusionWeights | None) -> Parameters:
@@ -72,17 +52,20 @@ def fit_parameters(runs: Sequence[Run], weights: FusionWeights | None) -> Parame
     right, held = np.concatenate([run.right for run in runs]), np.concatenate([run.is_held for run in runs])
     shares = np.concatenate([_shares(run.is_held) for run in runs])
 
-    def fit(chosen: NDArray[np.bool_], is_true: NDArray[np.bool_]) -> Coefficients:
-        found = fit_logistic(rows[chosen], is_true[chosen], shares[chosen] / shares[chosen].sum(), ridge=RIDGE)
-        return {name: round(float(value), _DIGITS) for name, value in zip(FEATURES, found, strict=True)}
+    def fit(chosen: NDArray[np.bool_], is_true: NDArray[np.bool_], mass: str, shares: Scores) -> Coefficients:
+        left_out = {f"mass_{rank}" for rank in RANKS} - {mass}
+        used = [at for at, name in enumerate(FEATURES) if name not in left_out]
+        weights = shares[chosen] / shares[chosen].sum()
+        found = fit_logistic(rows[chosen][:, used], is_true[chosen], weights, ridge=RIDGE)
+        return {FEATURES[at]: round(float(value), _DIGITS) for at, value in zip(used, found, strict=True)}
 
-    everything = np.ones_like(held)
+    is_poor = np.concatenate([run.photos >= len(run.world.plain) for run in runs])
     return Parameters(
         weights=weights,
         temperature=temperature,
-        held={rank: fit(held, right[:, i]) for i, rank in enumerate(RANKS)},
-        not_held={rank: fit(~held, right[:, i]) for i, rank in enumerate(RANKS) if i},
-        unknown=fit(everything, ~held),
+        held={rank: fit(held, right[:, i], f"mass_{rank}", shares) for i, rank in enumerate(RANKS)},
+        unknown=fit(np.ones_like(held), ~held, "mass_species", np.where(is_poor, POOR_WEIGHT, 1) * shares),
+        poor_look=POOR_LOOK,
     )
 
 
@@ -117,11 +100,11 @@ def _shares(is_held: NDArray[np.bool_]) -> Scores:
     return shares
 
 
-def fit_all(study: Study, *, n: int = N_KNOWLEDGE_BASES) -> dict[str, dict[Mode, Parameters]]:
+def fit_all(runs: dict[str, list[Run]]) -> dict[str, dict[Mode, Parameters]]:
     """Return preset -> anchor mode -> parameters."""
     found: dict[str, dict[Mode, Parameters]] = {}
-    for preset, runs in fitting_runs(study, sorted(PRESETS), n=n).items():
-        by_mode = {mode: [run for run in runs if run.mode == mode] for mode in MODES}
+    for preset, of_preset in runs.items():
+        by_mode = {mode: [run for run in of_preset if run.mode == mode] for mode in MODES}
         found[preset] = {mode: fit_parameters(some, weights_of(preset, mode)) for mode, some in by_mode.items() if some}
     return found
 
@@ -133,17 +116,17 @@ def weights_of(preset: str, mode: Mode) -> FusionWeights | None:
     return WEIGHTS["starter"]["single" if mode == "none" else mode]
 
 
-def shipped_calibration(study: Study) -> Calibration:
+def shipped_calibration(world: World) -> Calibration:
     """Return the calibration of the starter profile, for any knowledge base."""
     encoders = load_starter()
     return Calibration(
         profile=encoders.profile,
         kind="shipped",
         spaces=encoders.spaces,
-        parameters=fit_all(study),
+        parameters=fit_all(draw_runs(world, sorted(PRESETS), n=N_KNOWLEDGE_BASES, seed=0)),
         fitted_on=(
-            f"{N_KNOWLEDGE_BASES * len(study.folds)} random knowledge bases of 1 to 2,135 species with 0 to 3 anchors "
-            "a species; photos of held and of other species, new to the model and known to it"
+            f"{N_KNOWLEDGE_BASES} random parts of the shipped knowledge base with 0 to 3 anchors a species; photos of "
+            "held and of other species, new to the model and known to it, a quarter of them made small"
         ),
     )
 
@@ -153,7 +136,8 @@ def shipped_calibration(study: Study) -> Calibration:
 @click.option("--out", type=click.Path(path_type=Path), default=SHIPPED, help="Output file.")
 def main(data: Path, work: Path, out: Path) -> None:
     """Fit and write the calibration of the starter profile."""
-    calibration = shipped_calibration(read_study(data, work))
+    collection = read_study_collection(data)
+    calibration = shipped_calibration(read_world(collection, fitting_photos(collection), work))
     write_atomic(out, calibration_bytes(calibration))
     click.echo(f"{out}: {calibration.id}")
 

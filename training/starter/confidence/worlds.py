@@ -1,138 +1,170 @@
 """Random knowledge bases, and photos identified with them.
 
-A confidence must hold in knowledge bases that nobody has seen yet. So it is fitted on many random ones: of one to all
-species, chosen singly or by family; with none to three anchors a species, with and without texts; with photos of
-species that they hold and of species that they do not, known to the model or new to it.
+A confidence must hold in knowledge bases that nobody has seen yet, and for poor photos. So it is fitted on many random
+parts of the shipped knowledge base: one to all of its species, chosen singly or by family; with none to three reference
+photos a species, with and without texts; with photos of species that they hold and of others, each whole and made
+small. For a species that is new to the model its prototype is left out, from the background too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
+import kb
 from data.arrays import IntArray
-from data.contracts import VectorTable
+from data.contracts import Encoders, VectorTable
+from data.files import sha256_hex
+from data.records import taxon_id
 from kb.checklist.avilist import load_checklist
-from recognize.answers import RANKS, Lineage
+from kb.shipped import unpack_shipped
+from recognize import load_encoders
+from recognize.answers import RANKS, Lineage, lineage_with_self
 from recognize.confidence.evidence import N_JUDGED, Mode, find_evidence, mode_of
+from recognize.photos import encode_in_batches
 from recognize.scoring.exact import Scores
-from recognize.scoring.knowledge import Knowledge, Queries
+from recognize.scoring.knowledge import Knowledge, Queries, read_knowledge
 from recognize.scoring.presets import Settings, score
 from recognize.scoring.stages import Ranking
-from training.collection import ANCHOR_SOURCES
-from training.starter.study import Model
+from training.collection import Collection
 
-FEWEST: Final = 1
-MOST_PHOTOS: Final = 30  # of each kind and knowledge base
+MOST_PHOTOS: Final = 45  # of each kind and knowledge base
 MOST_ANCHORS: Final = 3
-ALL_TRAINED: Final = 0.35
-"""Share of the knowledge bases that hold all species of the model, as the shipped one does: without a background."""
-BY_FAMILY: Final = 0.4
+ALL_SPECIES: Final = 0.35
+"""Share of the knowledge bases that hold all species but those left out, as the shipped one does."""
+LEFT_OUT: Final = (0.3, 0.7)
+"""Least and largest share of the photographed species that these leave out."""
+FORGOTTEN: Final = 0.6
+"""Largest share of the species without a prototype in the other knowledge bases."""
+BY_FAMILY: Final = 0.6
 WITHOUT_TEXTS: Final = 0.35
-TEXTS_LOST: Final = 0.33
-"""Share of the species without text where there are texts. Only described species are drawn there, but for knowledge
-bases of all species: a missing text must say little on whether a species is the right one."""
+TEXTS_LOST: Final = 0.2
+"""Share of the species without text where there are texts."""
+POOR_SHARE: Final = 0.25
+"""Share of the photos that are made small."""
+POOR_PX: Final = (36, 130)
+"""Least and largest longer side of photos that are made small, in pixels."""
 
 
-@dataclass(frozen=True)
+def poor_look(picture: Image.Image, rng: np.random.Generator) -> Image.Image:
+    """Return a photo as if taken from far away: few pixels, compressed, enlarged again."""
+    side = np.exp(rng.uniform(*np.log(POOR_PX))) / max(picture.size)
+    small = picture.resize(tuple(max(8, round(each * side)) for each in picture.size), Image.Resampling.BICUBIC)
+    stored = io.BytesIO()
+    small.save(stored, "JPEG", quality=int(rng.integers(50, 95)))
+    return Image.open(stored).convert("RGB").resize(picture.size, Image.Resampling.BICUBIC)
+
+
+def encoded(collection: Collection, photos: IntArray, encoders: Encoders, work: Path) -> Queries:
+    """Return the vectors of photos, then those of the same photos as `poor_look`; kept in a file of the work folder."""
+    key = "\n".join([*encoders.spaces, *(collection.photos[i].path for i in photos)])
+    file = work / f"confidence-{sha256_hex(key)[:12]}.npz"
+    if not file.exists():
+
+        def pictures() -> Iterator[Image.Image]:
+            for is_poor in (False, True):
+                for i in photos.tolist():
+                    with Image.open(collection.folder / collection.photos[i].path) as image:
+                        picture = image.convert("RGB")
+                    yield poor_look(picture, np.random.default_rng([1, i])) if is_poor else picture
+
+        found = [queries for _, queries, _ in encode_in_batches(encoders, pictures(), one_bird=True)]
+        np.savez(
+            file,
+            text_image=np.concatenate([queries.text_image[0] for queries in found]),
+            visual=np.concatenate([queries.visual for queries in found]),
+        )
+    with np.load(file) as stored:
+        return Queries(text_image=(stored["text_image"],), visual=stored["visual"])
+
+
+@dataclass(frozen=True, kw_only=True)
 class World:
-    """A model, all species of its collection, and photos that it was not trained on."""
+    """The shipped knowledge base, and photos of its species that the shipped model was not trained on."""
 
-    model: Model
-    photos: IntArray
-    """Photos to identify."""
-    anchors: IntArray
-    """Photos that may be anchors."""
-
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        """All species with photos or descriptions, sorted."""
-        collection = self.model.collection
-        return tuple(sorted({*collection.vocabulary, *(photo.species for photo in collection.photos)}))
+    whole: Knowledge
+    names: Sequence[str]
+    """Scientific name of each species."""
+    lineages: Sequence[Lineage]
+    queries: Queries
+    """The photos, each followed by `poor_look` of all."""
+    truth: IntArray
+    """Species of each photo."""
 
     @cached_property
-    def labels(self) -> IntArray:
-        """Species of each photo."""
-        row_of = {name: row for row, name in enumerate(self.names)}
-        return np.array([row_of[photo.species] for photo in self.model.collection.photos], dtype=np.intp)
+    def plain(self) -> IntArray:
+        """Photos that were not made small."""
+        return np.arange(len(self.truth) // 2)
 
-    @cached_property
-    def lineages(self) -> list[Lineage]:
-        """Lineage of each species by the checklist; of names that it lacks the genus alone."""
-        checklist = load_checklist()
-        taxa = [(name, checklist.find(name)) for name in self.names]
-        return [taxon.lineage if taxon is not None else {"genus": name.split()[0]} for name, taxon in taxa]
-
-    @cached_property
-    def families(self) -> list[str]:
-        """Family of each species."""
-        return [lineage.get("family", "") for lineage in self.lineages]
-
-    @cached_property
-    def prototype_rows(self) -> IntArray:
-        """Row of each species among the model's prototypes, -1 for a new one."""
-        row_of = {name: row for row, name in enumerate(self.model.heads.species)}
-        return np.array([row_of.get(name, -1) for name in self.names], dtype=np.intp)
-
-    @cached_property
-    def _text_rows(self) -> IntArray:
-        row_of = {name: row for row, name in enumerate(self.model.collection.vocabulary)}
-        return np.array([row_of.get(name, -1) for name in self.names], dtype=np.intp)
-
-    @cached_property
-    def _anchors_of(self) -> dict[int, list[int]]:
-        """Anchors of each species, those of the protocol first."""
-        photos = self.model.collection.photos
-        rank = {source: i for i, source in enumerate(ANCHOR_SOURCES)}
-        order = sorted(self.anchors.tolist(), key=lambda i: (rank.get(photos[i].source, len(rank)), photos[i].path))
-        found: dict[int, list[int]] = {}
-        for photo in order:
-            found.setdefault(int(self.labels[photo]), []).append(photo)
-        return found
-
-    def anchors_of(self, species: IntArray, n: int) -> tuple[IntArray, IntArray]:
-        """Return up to `n` anchors of each of some species, and the position of each one's species."""
-        chosen = [(i, photo) for i, each in enumerate(species) for photo in self._anchors_of.get(int(each), [])[:n]]
-        pairs = np.array(chosen, dtype=np.intp).reshape(-1, 2)
-        return pairs[:, 1], pairs[:, 0]
-
-    @cached_property
-    def described(self) -> IntArray:
-        """The species with descriptions."""
-        return np.flatnonzero(self._text_rows >= 0)
-
-    def knowledge(self, species: IntArray, *, n_anchors: int, texts_of: IntArray) -> Knowledge:
-        """Return the knowledge of some species, ascending.
+    def knowledge(self, species: IntArray, *, n_anchors: int, texts_of: IntArray, forgotten: IntArray) -> Knowledge:
+        """Return the knowledge of some species.
 
         Args:
-            species: the species.
+            species: the species, ascending.
             n_anchors: maximum number of anchors of each.
-            texts_of: species with a text, if they are described.
+            texts_of: species with their text, if they have any.
+            forgotten: species without a prototype.
         """
-        model, heads = self.model, self.model.heads
-        photos, owners = self.anchors_of(species, n_anchors)
-        ids = tuple(str(photo) for photo in photos)
-        described = np.flatnonzero((self._text_rows[species] >= 0) & np.isin(species, texts_of))
-        texts = model.texts[self._text_rows[species[described]]]
-        rows = self.prototype_rows[species]
-        trained = np.flatnonzero(rows >= 0)
-        background = np.setdiff1d(np.arange(len(heads.species)), rows)
+        whole = self.whole
+        position = np.full(whole.n_species, -1, dtype=np.intp)
+        position[species] = np.arange(len(species))
+
+        def taken(table: VectorTable, rows: IntArray) -> VectorTable:
+            ids, vectors = tuple(table.ids[row] for row in rows), np.asarray(table.vectors)[rows]
+            return VectorTable(ids=ids, owners=position[table.owners[rows]], vectors=vectors)
+
+        texts = np.flatnonzero((position[whole.chunk_owners] >= 0) & np.isin(whole.chunk_owners, texts_of))
+        owners = whole.anchors.owners
+        turn = np.arange(len(owners)) - whole.anchor_starts[owners]
+        anchors = np.flatnonzero((position[owners] >= 0) & (turn < n_anchors))
+        is_known, is_held = ~np.isin(whole.trained, forgotten), position[whole.trained] >= 0
         return Knowledge(
             n_species=len(species),
-            names=("starter",),
-            chunks=(VectorTable(ids=tuple(map(str, described)), owners=described, vectors=texts),),
-            anchors=VectorTable(ids=ids, owners=owners, vectors=model.looks[photos]),
-            images=(VectorTable(ids=ids, owners=owners, vectors=model.photos[photos]),),
-            trained=trained,
-            prototypes=heads.prototypes[rows[trained]],
-            background=heads.prototypes[background],
-            background_names=tuple(heads.species[row] for row in background),
+            names=whole.names,
+            chunks=tuple(taken(table, texts) for table in whole.chunks),
+            anchors=taken(whole.anchors, anchors),
+            images=tuple(taken(table, anchors) for table in whole.images),
+            trained=position[whole.trained[is_known & is_held]],
+            prototypes=whole.prototypes[is_known & is_held],
+            background=whole.prototypes[is_known & ~is_held],
+            background_names=tuple(self.names[i] for i in whole.trained[is_known & ~is_held]),
         )
+
+    def only(self, kept: NDArray[np.bool_]) -> World:
+        """Return the world with some of its photos, `kept` in the order of `plain`."""
+        rows = np.flatnonzero(np.tile(kept, 2))
+        return replace(self, queries=self.queries[rows], truth=self.truth[rows])
+
+
+def read_world(collection: Collection, photos: IntArray, work: Path) -> World:
+    """Return the shipped knowledge base with those of the photos whose species it holds."""
+    encoders, checklist = load_encoders("starter"), load_checklist()
+    with kb.open(unpack_shipped(work, encoders)) as store:
+        whole = read_knowledge(store, encoders)
+        taxa = [entry.taxon for entry in store.species(store.taxon_ids)]
+    position = {taxon.taxon_id: i for i, taxon in enumerate(taxa)}
+    found = [checklist.find(collection.photos[i].species) for i in photos]
+    ids = [
+        taxon.taxon_id if taxon is not None else taxon_id(collection.photos[i].species)
+        for i, taxon in zip(photos, found, strict=True)
+    ]
+    photos = photos[np.flatnonzero([id in position for id in ids])]
+    truth = np.array([position[id] for id in ids if id in position], dtype=np.intp)
+    return World(
+        whole=whole,
+        names=[taxon.scientific_name for taxon in taxa],
+        lineages=[lineage_with_self(taxon) for taxon in taxa],
+        queries=encoded(collection, photos, encoders, work),
+        truth=np.tile(truth, 2),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,6 +174,8 @@ class Run:
     world: World
     species: IntArray
     """The species of the knowledge base, ascending."""
+    forgotten: IntArray
+    """Species without a prototype."""
     knowledge: Knowledge
     photos: IntArray
     rankings: Sequence[Ranking]
@@ -151,20 +185,22 @@ class Run:
         """Anchor mode of the knowledge base."""
         return mode_of(self.knowledge)
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether the knowledge base holds all species but some with photos."""
+        return len(self.species) > self.world.whole.n_species / 2 and set(self.forgotten) == set(
+            np.setdiff1d(np.arange(self.world.whole.n_species), self.species)
+        )
+
     @cached_property
     def truth(self) -> IntArray:
         """Species of each photo."""
-        return self.world.labels[self.photos]
+        return self.world.truth[self.photos]
 
     @cached_property
     def is_held(self) -> NDArray[np.bool_]:
         """Whether the knowledge base holds the species of each photo."""
         return np.isin(self.truth, self.species)
-
-    @cached_property
-    def is_new(self) -> NDArray[np.bool_]:
-        """Whether the model has not seen the species of each photo."""
-        return self.world.prototype_rows[self.truth] < 0
 
     @cached_property
     def right(self) -> NDArray[np.bool_]:
@@ -189,70 +225,70 @@ class Run:
 
     def evidence(self, temperature: float) -> Scores:
         """Return the features of each photo."""
-        model, lineages = self.world.model, self.world.lineages
-        queries = Queries(text_image=(model.photos[self.photos],), visual=model.looks[self.photos])
+        lineages = self.world.lineages
         return find_evidence(
-            self.rankings, queries, self.knowledge, lambda at: [lineages[i] for i in self.species[at]],
-            temperature=temperature,
+            self.rankings, self.world.queries[self.photos], self.knowledge,
+            lambda at: [lineages[i] for i in self.species[at]], temperature=temperature,
         ).rows  # fmt: skip
-
-
-def identify(world: World, species: IntArray, knowledge: Knowledge, photos: IntArray, preset: str) -> Run:
-    """Return photos identified with the knowledge base of some species."""
-    queries = Queries(text_image=(world.model.photos[photos],), visual=world.model.looks[photos])
-    rankings = score(preset, knowledge, queries, Settings(n_shown=N_JUDGED))
-    return Run(world=world, species=species, knowledge=knowledge, photos=photos, rankings=rankings)
 
 
 def draw_runs(world: World, presets: Sequence[str], *, n: int, seed: int) -> dict[str, list[Run]]:
     """Return for each preset its runs with `n` random knowledge bases; presets of texts need some."""
     rng = np.random.default_rng(seed)
     runs: dict[str, list[Run]] = {preset: [] for preset in presets}
+    everything = np.arange(world.whole.n_species)
     for _ in range(n):
         n_anchors, with_texts = int(rng.integers(0, MOST_ANCHORS + 1)), bool(rng.random() >= WITHOUT_TEXTS)
-        with_texts = with_texts or n_anchors == 0
-        if rng.random() < ALL_TRAINED:
-            species = draw_all_trained(world, rng)
+        if rng.random() < ALL_SPECIES:
+            photographed = np.unique(world.truth)
+            left_out = rng.choice(photographed, int(rng.uniform(*LEFT_OUT) * len(photographed)), replace=False)
+            species, forgotten = np.setdiff1d(everything, left_out), left_out
+            n_anchors, with_texts = max(n_anchors, int(rng.integers(1, MOST_ANCHORS + 1))), True
         else:
-            species = draw_species(world, rng, of=world.described if with_texts else np.arange(len(world.names)))
-        texts_of = species[rng.random(len(species)) >= TEXTS_LOST] if with_texts else np.empty(0, dtype=np.intp)
-        knowledge = world.knowledge(species, n_anchors=n_anchors, texts_of=texts_of)
-        photos = draw_photos(world, species, world.anchors_of(species, n_anchors)[0], rng)
+            of = np.flatnonzero(world.whole.chunk_counts) if n_anchors == 0 else everything
+            species = draw_species(world, rng, of=of)
+            forgotten = rng.choice(everything, int(rng.uniform(0, FORGOTTEN) * len(everything)), replace=False)
+        texts_of = np.empty(0, dtype=np.intp)
+        if with_texts or n_anchors == 0:
+            texts_of = species[rng.random(len(species)) >= TEXTS_LOST]
+        knowledge = world.knowledge(species, n_anchors=n_anchors, texts_of=texts_of, forgotten=forgotten)
+        photos = draw_photos(world, species, forgotten, rng)
         for preset in presets:
             if _can_run(preset, knowledge):
-                runs[preset].append(identify(world, species, knowledge, photos, preset))
+                rankings = score(preset, knowledge, world.queries[photos], Settings(n_shown=N_JUDGED))
+                run = Run(
+                    world=world, species=species, forgotten=forgotten, knowledge=knowledge, photos=photos,
+                    rankings=rankings,
+                )  # fmt: skip
+                runs[preset].append(run)
     return runs
 
 
 def _can_run(preset: str, knowledge: Knowledge) -> bool:
     n_texts, n_anchors = len(knowledge.chunk_owners), len(knowledge.anchors.owners)
     if preset == "default":
-        return True
+        return bool(n_texts or n_anchors)
     return n_anchors > 0 if preset == "anchors-only" else n_texts > 0
-
-
-def draw_all_trained(world: World, rng: np.random.Generator) -> IntArray:
-    """Return all species that the model knows and up to six in ten of the new ones, ascending."""
-    new = np.flatnonzero(world.prototype_rows < 0)
-    held = rng.choice(new, int(rng.uniform(0, 0.6) * len(new)), replace=False)
-    return np.union1d(np.flatnonzero(world.prototype_rows >= 0), held)
 
 
 def draw_species(world: World, rng: np.random.Generator, *, of: IntArray) -> IntArray:
     """Return some species, ascending, chosen singly or by family; at least one of them has photos to identify."""
-    n = int(np.exp(rng.uniform(np.log(FEWEST), np.log(len(of)))))
-    first = int(rng.choice(np.intersect1d(of, world.labels[world.photos])))
+    n = int(np.exp(rng.uniform(0, np.log(len(of)))))
+    first = int(rng.choice(np.intersect1d(of, world.truth)))
     others = of[of != first]
     if rng.random() >= BY_FAMILY:
-        return np.sort(np.append(rng.choice(others, n - 1, replace=False), first))
+        return np.union1d(rng.choice(others, n - 1, replace=False), [first])
     # Half of them take one order after the other, as `kb build --taxon` does.
     keep_orders = rng.random() < 0.5
-    families = {i: (world.lineages[i].get("order", "") if keep_orders else "", world.families[i]) for i in of.tolist()}
+    families = {
+        i: (world.lineages[i].get("order", "") if keep_orders else "", world.lineages[i].get("family", ""))
+        for i in of.tolist()
+    }
     by_rank = list(zip(families[first], *families.values(), strict=True))
     rank = [_shuffled(set(names), rng) | {names[0]: -1} for names in by_rank]
     order = sorted(others.tolist(), key=lambda i: (rank[0][families[i][0]], rank[1][families[i][1]]))
     # A region lacks some species of its families.
-    return np.sort(np.append(rng.choice(order[: max(n - 1, n * 4 // 3)], n - 1, replace=False), first))
+    return np.union1d(rng.choice(order[: max(n - 1, n * 4 // 3)], n - 1, replace=False), [first]).astype(np.intp)
 
 
 def _shuffled(names: set[str], rng: np.random.Generator) -> dict[str, int]:
@@ -260,9 +296,13 @@ def _shuffled(names: set[str], rng: np.random.Generator) -> dict[str, int]:
     return dict(zip(sorted(names), rng.permutation(len(names)).tolist(), strict=True))
 
 
-def draw_photos(world: World, species: IntArray, used: IntArray, rng: np.random.Generator) -> IntArray:
-    """Return photos of held and of other species, known and new to the model, up to `MOST_PHOTOS` of each kind."""
-    free = np.setdiff1d(world.photos, used)
-    is_held, is_new = np.isin(world.labels[free], species), world.prototype_rows[world.labels[free]] < 0
-    kinds = [free[(is_held == held) & (is_new == new)] for held in (True, False) for new in (True, False)]
+def draw_photos(world: World, species: IntArray, forgotten: IntArray, rng: np.random.Generator) -> IntArray:
+    """Return photos of held and of other species, known and new to the model, up to `MOST_PHOTOS` of each kind.
+
+    A share of `POOR_SHARE` is poor.
+    """
+    is_poor = rng.random(len(world.plain)) < POOR_SHARE
+    drawn = world.plain + is_poor * len(world.plain)
+    is_held, is_new = np.isin(world.truth[drawn], species), np.isin(world.truth[drawn], forgotten)
+    kinds = [drawn[(is_held == held) & (is_new == new)] for held in (True, False) for new in (True, False)]
     return np.sort(np.concatenate([rng.permutation(kind)[:MOST_PHOTOS] for kind in kinds]))

@@ -69,7 +69,7 @@ def test_a_column_of_a_list_groups_photos_in_the_order_of_the_list(cli: Any, bui
     Path("photos/list.csv").write_text(
         '\ufeffnote;path;visit\na;3.jpg;noon\nb;1.jpg;dawn\nc;4.jpg;noon\nd\u2028;2.jpg;\n"e\nf";6.jpg;\n'
     )
-    command = ("identify", "photos/list.csv", "--kb", built_kb, "--format", "csv")
+    command = ("identify", "photos/list.csv", "--kb", built_kb, "--format", "csv", "--columns", "all")
     outcome = cli.call(*command, "--group-by", "visit", check=True)
     table = list(csv.DictReader(outcome.stdout.splitlines()))
     assert [(row["group"], row["n_photos"], row["photos"]) for row in table] == [
@@ -92,7 +92,7 @@ def test_a_column_of_a_list_groups_photos_in_the_order_of_the_list(cli: Any, bui
 
 def test_unreadable_photos_are_named_and_the_others_answer(cli: Any, built_kb: Path, photos: Path) -> None:
     (photos / "1.jpg").write_bytes((photos / "1.jpg").read_bytes()[:-800])  # its head, with the time, stays
-    command = ("identify", photos, "--kb", built_kb, "--group", "burst", "--output", "out.parquet")
+    command = ("identify", photos, "--kb", built_kb, "--group", "burst", "--output", "out.parquet", "--columns", "all")
     outcome = cli.call(*command, "--cards", "cards")
     assert outcome.exit_code == 7
     assert f"1 of 4 encounters answered without unreadable photos: {photos / '1.jpg'}" in outcome.stderr

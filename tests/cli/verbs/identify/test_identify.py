@@ -96,7 +96,7 @@ def test_a_second_run_adds_new_photos_and_retries_unreadable_ones_on_request(
 ) -> None:
     photo = drawings / f"{CARDINAL}.png"
     (drawings / "bad.png").write_bytes(photo.read_bytes()[: photo.stat().st_size // 2])
-    command = ("identify", drawings, "--kb", built_kb, "--output", "out.csv")
+    command = ("identify", drawings, "--kb", built_kb, "--output", "out.csv", "--columns", "all")
     first = cli.call(*command)
     assert (first.exit_code, "warning: 1 of 5 photos skipped: unreadable" in first.stderr) == (7, True)
     before = Path("out.csv").read_text()

@@ -116,7 +116,7 @@ def test_answered_samples_decide_and_failures_are_recorded(
     def row() -> dict[str, str]:
         return next(csv.DictReader(io.StringIO(Path("names.csv").read_text())))
 
-    done = cli.call(*command, "--output", "names.csv", check=True)
+    done = cli.call(*command, "--columns", "all", "--output", "names.csv", check=True)
     said = "Some samples of the reader failed for 1 of 1 photo; the others decided; use --set retry_failed=true"
     assert said in done.stderr and "413: the picture is too large" in row()["reader_failures"]
     wanted = {"answer_scientific_name": first_shown[1], "reader_agreement": "0.5", "reader_samples": "4"}
@@ -130,7 +130,7 @@ def test_answered_samples_decide_and_failures_are_recorded(
     (page,) = Path("cards").glob("bubo*.html")
     assert re.search(f"50 % of its samples agree; {silent}", page.read_text())
     server.script = second_of
-    cli.call(*command, "--output", "names.csv", "--set", "retry_failed=true", check=True)
+    cli.call(*command, "--columns", "all", "--output", "names.csv", "--set", "retry_failed=true", check=True)
     assert server.n_calls == 8, "only the failed samples are requested again"
     assert (row()["reader_answered"], row()["reader_failures"]) == ("4", "")
 
