@@ -85,7 +85,7 @@ def _everyday() -> tuple[re.Pattern[str], dict[str, str]]:
 # Weights of words, vectors and field marks, chosen on the tuning half of benchmarks/descriptions.py; a name counts more
 # than any description. Vectors count only for the marks that a summary lacks: beside known marks they add noise.
 WORDS_SHARE = 1.2
-VECTOR_SHARE = 0.4
+VECTOR_SHARE = 0.1
 MARKS_SHARE = 1.0
 MIN_SIMILARITY = 0.35
 
@@ -100,7 +100,7 @@ def search(store: KnowledgeBase, text: str, encoder: TextEncoder, *, n: int = 10
     The name of a species of the checklist that the knowledge base lacks finds its nearest relatives. Misspelt and
     everyday words are read as words of the lexicon ("tummy", "rust-coloured"). The score adds points for a name in the
     text (up to 5); the fit of the field marks, part by part and near colours too (up to 1); the BM25 score of the words
-    of name and summary (up to 1.2); and, for marks that the summary lacks, the cosine of text and summary (up to 0.4).
+    of name and summary (up to 1.2); and, for marks that the summary lacks, the cosine of text and summary (up to 0.1).
 
     Raises:
         SpaceMismatch: for another encoder.
