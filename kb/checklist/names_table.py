@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from data.errors import BadInput
 from data.records import LeftOut, Taxon
@@ -24,6 +24,9 @@ from kb.checklist.stored.formats import SYNONYMS, language_of
 
 if TYPE_CHECKING:
     from data.contracts import Checklist
+
+
+MOST_CHOICES: Final = 8  # of an ambiguous name, in a report
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +120,8 @@ def _species_of_row(row: _Row, checklist: Checklist, genera: set[str]) -> Taxon 
     if found is not None:
         return found.with_names(row.by_language)
     if several := next((taxa for each in row.names if len(taxa := _named(checklist, each, row)) > 1), None):
-        return LeftOut(name=name, reason=reasons.SEVERAL_TAXA, detail=f"{line}: {', '.join(choices(several))}")
+        detail = f"{line}: {', '.join(choices(several[:MOST_CHOICES]))}"
+        return LeftOut(name=name, reason=reasons.SEVERAL_TAXA, detail=detail)
     if lower := next((taxon for taxon in listed if "species" in taxon.lineage), None):
         detail = f"{line}: a {lower.rank} of {lower.lineage['species']}"
         return LeftOut(name=name, reason=reasons.NOT_A_SPECIES, detail=detail)
