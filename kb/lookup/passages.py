@@ -13,11 +13,10 @@ from data.codec import json_object
 from data.errors import Refused
 from data.event_loop import wait_for
 from data.files import sha256_hex
-from data.lexicon.words import group_of, tokens, words_of
+from data.lexicon.words import english_groups, group_of, tokens, words_of
 from data.prompts import quoted
 from data.records import ChatMessage, ChatReply, ChatRequest, Context, Source, SpeciesEntry, Term, TermNote
 from data.words import NUMBERS, capitalised
-from kb.checklist.avilist import english_groups
 from kb.distill.prompts import DistilPrompts, cited_texts_schema
 from kb.distill.sentences import split_sentences
 from kb.lookup.context_settings import ContextSources
