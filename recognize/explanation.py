@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Final
 
 from data.contracts import KnowledgeStore
 from data.errors import UsageError
-from data.lexicon.appearance import kind_of
-from data.lexicon.marks import Mark, every_mark, find_marks
-from data.lexicon.words import BIRDS, shared_group
+from data.lexicon.appearance import MARKED_AS, appearance, kind_of
+from data.lexicon.marks import Mark, find_marks, sentences_of_words
+from data.lexicon.words import BIRDS, near_colours, shared_group
 from data.records import Candidate, Identification, SpeciesEntry
 from recognize.answers import short_name
 
-_WHOLE: Final = ("", "plumage", "body")  # "red all over", "the plumage is red"
-_Aspect = tuple[str, str, str, str]
-"""Part, sex or stage of life, side, and kind of look of a mark."""
+_CLAUSE: Final = re.compile(r"[,;:]\s|\b(?:and|while|but)\s(?=(?:the|its|a|an)\b)")
+_ALIKE: Final = 0.5  # likeness of colours that one text can mean by the name of the other
+_Aspect = tuple[Mark, str]
+"""A part with its sex or age and side, as a mark without a look, and a kind of look."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,20 +29,11 @@ class PartContrast:
     Looks of the whole part, not of a marking on it.
     """
 
-    part: str
-    sex_age: str = ""
-    """As in a mark; females are compared with females, larvae with larvae."""
-    side: str = ""
-    """As in a mark; uppersides are compared with uppersides."""
-    kind: str = "colour"
+    part: Mark
+    """The part without a look; females are compared with females, uppersides with uppersides."""
+    kind: str
     ours: tuple[str, ...]
     theirs: tuple[str, ...]
-
-    @property
-    def named(self) -> str:
-        """The part with its sex or age: `crown of the female`."""
-        part = f"{self.part} on the {self.side}" if self.side else self.part
-        return f"{part} of the {self.sex_age}" if self.sex_age else part
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,65 +42,80 @@ class Contrast:
 
     differing: tuple[PartContrast, ...] = ()
     only_ours: tuple[Mark, ...] = ()
-    """Marks that the other description lacks, in the order of the text, differing parts included."""
+    """Looks of parts that no word of the other description can mean, in the order of the text, differing parts
+    included."""
     only_theirs: tuple[Mark, ...] = ()
 
     def elsewhere(self, marks: Sequence[Mark]) -> list[Mark]:
         """Return the marks outside the differing parts."""
-        aspects = {(each.part, each.sex_age, each.side, each.kind) for each in self.differing}
+        aspects = {(each.part, each.kind) for each in self.differing}
         return [mark for mark in marks if mark.marking or _aspect(mark) not in aspects]
 
 
 def contrast(ours: str, theirs: str, group: str = BIRDS) -> Contrast:
-    """Return the differences between two descriptions, in the words of a group of organisms."""
-    mine, other = find_marks(ours, group), find_marks(theirs, group)
-    every_mine, every_other = set(every_mark(ours, group)), set(every_mark(theirs, group))
-    looks, other_looks = _looks_by_aspect(mine), _looks_by_aspect(other)
+    """Return the differences between two descriptions, in the words of a group of organisms.
+
+    The reader of marks misses some wordings, so its silence proves nothing: a mark is of one text only if no word of
+    the other can mean its look, and a part differs only if no word near it can.
+    """
+    looks = appearance(group)
+    mine, other = _clear_marks(ours, group), _clear_marks(theirs, group)
+    my_words, other_words = sentences_of_words(ours, group), sentences_of_words(theirs, group)
+    my_looks, other_looks = _looks_by_aspect(mine), _looks_by_aspect(other)
+
+    def absent(named: Iterable[str], words: Iterable[str]) -> bool:
+        senses = looks.senses_of(words)
+        return all(senses.isdisjoint(_alike(look)) for look in named)
+
     return Contrast(
         differing=tuple(
             PartContrast(
-                part=aspect[0],
-                sex_age=aspect[1],
-                side=aspect[2],
-                kind=aspect[3],
+                part=part,
+                kind=kind,
                 ours=tuple(sorted(found.values())),
-                theirs=tuple(sorted(other_looks[aspect].values())),
+                theirs=tuple(sorted(other_looks[part, kind].values())),
             )
-            for aspect, found in looks.items()
-            if aspect in other_looks and not found.keys() & other_looks[aspect].keys()
+            for (part, kind), found in my_looks.items()
+            if (part, kind) in other_looks
+            and absent(found, looks.words_near(part.part, other_words))
+            and absent(other_looks[part, kind], looks.words_near(part.part, my_words))
         ),
-        only_ours=_without_bare([mark for mark in mine if not _is_named(mark, every_other)]),
-        only_theirs=_without_bare([mark for mark in other if not _is_named(mark, every_mine)]),
+        only_ours=tuple(mark for mark in mine if absent([mark.look], chain(*other_words))),
+        only_theirs=tuple(mark for mark in other if absent([mark.look], chain(*my_words))),
     )
 
 
-def _is_named(mark: Mark, marks: Collection[Mark]) -> bool:
-    """Return whether a mark is among marks; a look without a part equals that look of any part."""
-    if mark in marks:
-        return True
-    if mark.marking or mark.part not in _WHOLE:
-        return False
-    alike = [each for each in marks if each.look == mark.look and (each.sex_age == mark.sex_age or not mark.part)]
-    return any(not mark.part or (each.part in _WHOLE and not each.marking) for each in alike)
+def _clear_marks(text: str, group: str) -> list[Mark]:
+    """Return the looks of parts that a clause shows by itself: "black wings and tail, grey feathers" has no grey tail.
+
+    The colours of "barred black and white" are those of the bars.
+    """
+    alone = set()
+    for clause in _CLAUSE.split(text):
+        is_marked = not MARKED_AS.isdisjoint(chain(*sentences_of_words(clause, group)))
+        marks = find_marks(clause, group)
+        alone |= {mark for mark in marks if not is_marked or mark.marking or kind_of(mark.look) != "colour"}
+    keys = {replace(mark, sex_age="") for mark in alone if mark.part and mark.look}
+    return [mark for mark in find_marks(text, group) if replace(mark, sex_age="") in keys]
+
+
+def _alike(look: str) -> set[str]:
+    """Return the plain looks of a mixture and the colours that people use for them."""
+    plain = set(look.split(" and "))
+    return plain | {near for each in plain for near, by in near_colours().get(each, {}).items() if by >= _ALIKE}
 
 
 def _aspect(mark: Mark) -> _Aspect:
-    return mark.part, mark.sex_age, mark.side, kind_of(mark.look)
+    return Mark(look="", part=mark.part, sex_age=mark.sex_age, side=mark.side), kind_of(mark.look)
 
 
 def _looks_by_aspect(marks: Sequence[Mark]) -> dict[_Aspect, dict[str, str]]:
-    """Return (part, sex or age, kind) -> look of the whole part -> its word in the text."""
+    """Return aspect -> look of the whole part -> its word in the text."""
     looks: dict[_Aspect, dict[str, str]] = {}
     for mark in marks:
-        if mark.part and mark.look and not mark.marking:
+        if not mark.marking:
             looks.setdefault(_aspect(mark), {}).setdefault(mark.look, mark.look_word or mark.look)
     return looks
-
-
-def _without_bare(marks: Sequence[Mark]) -> tuple[Mark, ...]:
-    """Return the marks without "wing bars" beside "white wing bars"."""
-    with_look = {(mark.part, mark.sex_age, mark.side) for mark in marks if mark.look}
-    return tuple(mark for mark in marks if mark.look or (mark.part, mark.sex_age, mark.side) not in with_look)
 
 
 _MOST_MARKS: Final = 6  # of a species in a sentence
@@ -118,7 +127,6 @@ _SHARES: Final[dict[str, dict[str, float]]] = {
     "direct-rag": {"text": 1.0},
     "anchors-only": {"visual": 1.0},
 }
-STAGES: Final = ("text", "visual", "prototype", "list")
 _STAGE_NAMES: Final = {
     "text": "description",
     "visual": "reference photos",
@@ -136,7 +144,6 @@ _SAME_PICTURE: Final = 0.9995
 class Explanation:
     """The evidence for an answer and its differences from the second candidate."""
 
-    image: str
     first: Candidate
     second: Candidate | None = None
     lead: float = 0.0
@@ -149,9 +156,8 @@ class Explanation:
     only_first: tuple[str, ...] = ()
     """Field marks that only the first summary mentions."""
     only_second: tuple[str, ...] = ()
-    same_genus: bool = False
-    is_anchor_of: str | None = None
-    """Taxon id of the candidate that has this photo, or a copy, as an anchor."""
+    anchor_text: str = ""
+    """Warning if a candidate has this photo, or a copy, as an anchor."""
     score_text: str = ""
     """Comparison of the scores."""
     text: str = ""
@@ -167,31 +173,23 @@ def explain(store: KnowledgeStore, identification: Identification) -> Explanatio
     if not identification.candidates:
         raise UsageError(f"Nothing to explain: {identification.error or 'no candidates'}")
     first, *others = identification.candidates[:2]
-    owner = _owner_of_photo(identification.candidates)
+    anchor_text = _about_anchor(identification.candidates)
     if not others:
-        return Explanation(
-            image=identification.image,
-            first=first,
-            is_anchor_of=owner.taxon_id if owner else None,
-            text=" ".join([f"{short_name(first)} is the only candidate.", *_about_anchor(owner)]),
-        )
+        text = f"{short_name(first)} is the only candidate. {anchor_text}".rstrip()
+        return Explanation(first=first, anchor_text=anchor_text, text=text)
     second = others[0]
     entries = store.species([first.taxon_id, second.taxon_id])
     texts = [entry.summary.text if entry.summary else "" for entry in entries]
     found = contrast(texts[0], texts[1], shared_group(entry.taxon.lineage for entry in entries))
-    lead_by_stage = _lead_by_stage(identification.preset, first, second)
+    ours, theirs = (parts_of_score(identification.preset, each) for each in (first, second))
+    lead_by_stage = {stage: round(part - theirs[stage], 6) for stage, part in ours.items() if stage in theirs}
     lead = first.score - second.score
     ahead = [stage for stage, part in lead_by_stage.items() if part > 0 and not _lacks(first, stage)]
     deciding = max(ahead, key=lambda stage: lead_by_stage[stage]) if lead > 0 and ahead else None
     names = stage_names(identification.preset)
-    score_text = " ".join(
-        [
-            _about_scores(names, first, second, lead_by_stage, deciding),
-            *_about_missing(names, first, second, lead_by_stage),
-        ]
-    )
+    about_scores = _about_scores(names, first, second, lead_by_stage, deciding)
+    score_text = " ".join([about_scores, *_about_missing(names, first, second, lead_by_stage)])
     return Explanation(
-        image=identification.image,
         first=first,
         second=second,
         lead=round(lead, 6),
@@ -199,25 +197,19 @@ def explain(store: KnowledgeStore, identification: Identification) -> Explanatio
         deciding_stage=deciding,
         only_first=tuple(mark.shown for mark in found.only_ours),
         only_second=tuple(mark.shown for mark in found.only_theirs),
-        same_genus=first.scientific_name.split()[0] == second.scientific_name.split()[0],
-        is_anchor_of=owner.taxon_id if owner else None,
+        anchor_text=anchor_text,
         score_text=score_text,
-        text=" ".join([score_text, *_about_anchor(owner), *_about_marks(first, second, entries, found)]),
+        text=" ".join(filter(None, [score_text, anchor_text, *_about_marks(first, second, entries, found)])),
     )
 
 
-def _owner_of_photo(candidates: Sequence[Candidate]) -> Candidate | None:
-    """Return the best candidate that the photo is an anchor of."""
-    return next((c for c in candidates if any(anchor.similarity >= _SAME_PICTURE for anchor in c.anchors)), None)
-
-
-def _about_anchor(owner: Candidate | None) -> list[str]:
-    if owner is None:
-        return []
-    return [
-        f"This photo is a reference photo of {short_name(owner)}, or looks the same as one. Its score says nothing "
-        "about other photos."
-    ]
+def _about_anchor(candidates: Sequence[Candidate]) -> str:
+    """Return a warning that names the best candidate with this photo as an anchor, if any."""
+    for each in candidates:
+        if any(anchor.similarity >= _SAME_PICTURE for anchor in each.anchors):
+            of = f"This photo is a reference photo of {short_name(each)}, or looks the same as one."
+            return f"{of} Its score says nothing about other photos."
+    return ""
 
 
 def stage_names(preset: str) -> Mapping[str, str]:
@@ -228,18 +220,12 @@ def stage_names(preset: str) -> Mapping[str, str]:
 def parts_of_score(preset: str, candidate: Candidate) -> dict[str, float]:
     """Return stage -> its contribution to the score of a candidate; the sum is the score."""
     parts = {}
-    for stage in STAGES:
+    for stage in _STAGE_NAMES:
         share = 1.0 if stage == "list" else _SHARES.get(preset, {}).get(stage)
         name = stage if share is not None else f"{stage}_part"
         if name in candidate.scores:
             parts[stage] = (candidate.scores[name] or 0.0) * (share if share is not None else 1.0)
     return parts
-
-
-def _lead_by_stage(preset: str, first: Candidate, second: Candidate) -> dict[str, float]:
-    """Return stage -> its contribution to the lead; the sum is the lead."""
-    ours, theirs = parts_of_score(preset, first), parts_of_score(preset, second)
-    return {stage: round(part - theirs[stage], 6) for stage, part in ours.items() if stage in theirs}
 
 
 def _lacks(candidate: Candidate, stage: str) -> bool:
@@ -288,18 +274,15 @@ def _about_marks(first: Candidate, second: Candidate, entries: list[SpeciesEntry
     if without:
         return [f"There is no description of {' or '.join(without)} to compare."]
     sentences = []
-    found = replace(found, differing=found.differing[:_MOST_MARKS])
     for each in found.differing:
-        verb = "are" if each.part.endswith("s") or each.part == "feet" else "is"
+        verb = "are" if each.part.part.endswith("s") or each.part.part == "feet" else "is"
         ours, theirs = _listed(each.ours), _listed(each.theirs)
-        sentences.append(f"The {each.named} {verb} {ours} in {short_name(first)} and {theirs} in {short_name(second)}.")
+        sentences.append(f"The {each.part} {verb} {ours} in {short_name(first)} and {theirs} in {short_name(second)}.")
     for candidate, marks in ((first, found.only_ours), (second, found.only_theirs)):
-        by_themselves = found.elsewhere(marks)
-        # A colour without a part is weak evidence, shown only if there is no other mark.
-        alone = [mark.shown for mark in [each for each in by_themselves if each.part] or by_themselves][:_MOST_MARKS]
+        alone = [mark.shown for mark in found.elsewhere(marks)][:_MOST_MARKS]
         if alone:
             sentences.append(f"Only the {short_name(candidate)} description mentions {_listed(alone)}.")
-    return sentences or ["Their descriptions mention the same marks."]
+    return sentences or ["Their descriptions tell no certain difference."]
 
 
 def _listed(words: Sequence[str]) -> str:

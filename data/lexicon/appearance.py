@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Final
 
-from data.lexicon.words import BIRDS, column, equations, group_names, groups, rows
+from data.lexicon.words import BIRDS, column, equations, group_names, groups, rows, variants
 
 
 def _words(text: str) -> frozenset[str]:
@@ -26,7 +26,7 @@ _MARKED_WITH: Final[dict[str, str]] = {
     "barred": "bars", "streaked": "streaks", "striped": "stripes", "spotted": "spots", "speckled": "spots",
     "mottled": "markings", "marked": "markings", "banded": "bands", "patched": "patches",
 }  # fmt: skip
-_MARKED_AS: Final = _COLOURED | _MARKED_WITH.keys()
+MARKED_AS: Final = _COLOURED | _MARKED_WITH.keys()
 _BETWEEN: Final = _words("and or very mostly mainly dark pale bright dull deep light rather also all")
 _SIZES: Final = _words("large small broad narrow fine faint bold distinct double single")
 _ARTICLES: Final = _words("the its each a an their both")
@@ -39,6 +39,9 @@ _NO_NOUNS: Final = _words("and or with but than that which while when the a it i
 
 class Appearance:
     """Words for parts and looks of a group of organisms, and how they go together in a sentence of words."""
+
+    reach: Final = 4
+    """Words between a look and its part, at most."""
 
     def __init__(self, group: str) -> None:
         colours = column("colours", "field_mark", group=group)
@@ -59,6 +62,7 @@ class Appearance:
             for look in " ".join(_KINDS.values()).split()
             if look not in _KINDS["pattern"].split()
         }
+        self._senses = self._senses_of_words(colours, group)
         self._marking = column("markings", "field_mark", group=group)
         wholes = ("bird-noun", "bird-noun-of-marks", "whole-noun")
         self.wholes = {word for name in wholes for word in groups(group).get(name, ())}
@@ -78,6 +82,37 @@ class Appearance:
         self.adults = frozenset(word for word, named in owners.items() if named == "adult")
         self.others = {word: named for word, named in owners.items() if named not in ("male", "both", "adult")}
         """Word -> sex or stage of life whose looks are not those of the species in general."""
+
+    def _senses_of_words(self, colours: Mapping[str, str], group: str) -> dict[str, set[str]]:
+        """Return word -> the looks that it has in any table; a dark or pale part may be of any colour of that tone."""
+        tones = column("colours", "tone", group=group)
+        named = [
+            *(row for table in ("colours", "looks") for row in column(table, "fact", group=group).items()),
+            *((word, shape) for _, word, shape in rows("shapes", group=group)), *colours.items(), *self._look.items(),
+            *(
+                (word, colour) for word, shade in column("looks", "shade", group=group).items()
+                for colour, tone in tones.items() if tone == shade
+            ),
+        ]  # fmt: skip
+        senses: dict[str, set[str]] = {}
+        for word, sense in named:
+            senses.setdefault(word, set()).update(colours.get(sense, self._look.get(sense, sense)).split("+"))
+        return senses
+
+    def senses_of(self, words: Iterable[str]) -> set[str]:
+        """Return every look that words can mean in any form and wording, whatever has it; mixtures give each colour."""
+        forms = (form for word in words for form in (word, *variants(word)))
+        return set().union(*(self._senses.get(form, ()) for form in forms))
+
+    def words_near(self, part: str, sentences: Iterable[Sequence[str]]) -> list[str]:
+        """Return the words within reach of one that names a part or its side; all for the whole organism."""
+        return [
+            near
+            for words in sentences
+            for i, word in enumerate(words)
+            if part in (self.part_at(words, i), self._sides.get(word), self.whole)
+            for near in words[max(0, i - self.reach) : i + self.reach + 1]
+        ]
 
     def has_look(self, word: str) -> bool:
         """Return whether a word is a look by itself."""
@@ -197,7 +232,7 @@ class Appearance:
 
     def _part_before(self, words: Sequence[str], place: int) -> str | None:
         """Return the part before "tipped white" or "barred with white"."""
-        if not _MARKED_AS.intersection(words[max(0, place - 4) : place]):
+        if not MARKED_AS.intersection(words[max(0, place - 4) : place]):
             return None
         return next(
             (part for at in range(place - 1, max(-1, place - 8), -1) if (part := self.part_at(words, at))), None

@@ -10,7 +10,6 @@ from typing import Final
 from data.lexicon.appearance import OWN, Appearance, appearance, is_owner, kind_of, owners_of_words, sides_of_words
 from data.lexicon.words import BIRDS
 
-_REACH: Final = 4  # words between a look and its part
 _BARE: Final = "bare"  # of the next word alone: "bare skin at the head" is no bare head
 _SENTENCE: Final = re.compile(r".+?(?:[.;!?](?=\s)|\n|$)", re.DOTALL)
 _WORD: Final = re.compile(r"[A-Za-z]+(?:-[A-Za-z]+)*|[^A-Za-z]+")
@@ -161,9 +160,9 @@ def _part_near(words: list[str], position: int, look: str, looks: Appearance) ->
     if looks.is_of_all(words, position):
         return looks.whole, None
     copula = looks.copula_before(words, position)
-    ahead = words[position + 1 : position + 1 + _REACH]
+    ahead = words[position + 1 : position + 1 + looks.reach]
     n_ahead = ahead.index("with") if "with" in ahead else len(ahead)  # "a red bird with black wings"
-    for distance in range(1, (1 if look == _BARE else _REACH) + 1):
+    for distance in range(1, (1 if look == _BARE else looks.reach) + 1):
         ahead_of_it = (position + distance,) if distance <= n_ahead else ()
         for place in (*ahead_of_it, position - distance) if copula is None else (copula - distance,):
             part = looks.part_at(words, place) if 0 <= place < len(words) else None

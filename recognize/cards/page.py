@@ -247,13 +247,8 @@ def _origin_of_confidence(row: Identification) -> str:
 def notes(row: Identification, why: Explanation | None) -> str:
     """Return warnings, the answer without the species list, and the reader's choice with its reason."""
     parts = []
-    if why is not None and why.is_anchor_of is not None:
-        owner = next((c for c in row.candidates if c.taxon_id == why.is_anchor_of), None)
-        of = f" of {escape(short_name(owner))}" if owner else ""
-        parts.append(
-            f"<p class=note>This photo is a reference photo{of}, or looks the same as one. Its score says nothing "
-            "about other photos.</p>"
-        )
+    if why is not None and why.anchor_text:
+        parts.append(f"<p class=note>{escape(why.anchor_text)}</p>")
     before = row.answer_without_list
     if before is not None:
         lines = message_of(replace(row, answer=before, candidates=(), reader=None)).lines

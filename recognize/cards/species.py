@@ -65,7 +65,7 @@ def species(shown: Sequence[Shown], focus: int, *, is_answer: bool, anchor_file:
             tags = ["<span class=tag>same genus</span>"] if each.genus == against.genus else []
             found = contrasts.get(each.rank)
             marks_html = _table(found, each.name, against.name) if found else _no_text(each, against)
-            highlighted = [mark for mark in found.only_theirs if mark.part] if found else []
+            highlighted = list(found.only_theirs) if found else []
         kind = "candidate chosen" if each is against and is_answer else "candidate"
         parts.append(
             f'<section class="{kind}">{_title(each, tags)}{_pictures(each, anchor_file)}{marks_html}'
@@ -128,7 +128,7 @@ def _distinguishing(contrasts: Sequence[Contrast], alike: Sequence[Contrast]) ->
     """
 
     def counted(found: Sequence[Contrast]) -> Counter[Mark]:
-        return Counter(mark for each in found for mark in each.only_ours if mark.part)
+        return Counter(mark for each in found for mark in each.only_ours)
 
     counts, close = counted(contrasts), counted(alike)
     best = sorted(counts, key=lambda mark: (mark.sex_age != "", -close[mark], -counts[mark]))
@@ -137,7 +137,7 @@ def _distinguishing(contrasts: Sequence[Contrast], alike: Sequence[Contrast]) ->
 
 def _chips(marks: Mapping[Mark, int], n_others: int) -> str:
     if not marks:
-        return "<p class=small>Its description mentions no mark of its own.</p>" if n_others else ""
+        return "<p class=small>Its description mentions no mark that the others certainly lack.</p>" if n_others else ""
     items = []
     for mark, count in marks.items():
         of = "" if count == n_others else f" <small>{count} of {n_others}</small>"
@@ -153,15 +153,16 @@ def _chips(marks: Mapping[Mark, int], n_others: int) -> str:
 
 def _table(found: Contrast, name: str, against: str) -> str:
     """Return the table of differing parts, then of marks that only one of the two species has."""
-    lines = [(each.named, " or ".join(each.theirs), " or ".join(each.ours)) for each in found.differing[:MOST_MARKS]]
+    differing = found.differing[:MOST_MARKS]
+    lines = [(str(each.part), " or ".join(each.theirs), " or ".join(each.ours)) for each in differing]
     alone = [
-        ", ".join([mark.shown for mark in found.elsewhere(marks) if mark.part][:MOST_MARKS])
+        ", ".join([mark.shown for mark in found.elsewhere(marks)][:MOST_MARKS])
         for marks in (found.only_theirs, found.only_ours)
     ]
     if any(alone):
         lines.append(("other marks" if lines else "marks", alone[0] or "-", alone[1] or "-"))
     if not lines:
-        return f"<p class=small>Its description mentions the same marks as that of {escape(against)}.</p>"
+        return f"<p class=small>Its description tells no certain difference from {escape(against)}.</p>"
     rows = "".join(
         f"<tr><th>{escape(part)}</th><td>{escape(theirs)}</td><td>{escape(ours)}</td></tr>"
         for part, theirs, ours in lines

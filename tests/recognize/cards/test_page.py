@@ -50,7 +50,7 @@ def photo(tmp_path: Path) -> Path:
 OTHER = Candidate(
     taxon_id="cyanocitta-stelleri", scientific_name="Cyanocitta stelleri", common_name="Steller's Jay", score=3.0,
     scores={"text_part": 2.5, "visual_part": -0.5, "list": 1.0, "text": 0.4, "visual": 0.2},
-    summary="A blue tail and a black crest.",
+    summary="A red tail and a black crest.",
 )  # fmt: skip
 
 
@@ -74,7 +74,7 @@ def page(photo: Path, *others: Candidate, **changes: Any) -> Page:
         image=str(photo), answer=Answer(rank="species", name="Cyanocitta cristata", common_name="Blue Jay"),
         candidates=candidates, preset="default", kb="birds.kb", calibration="abc",
     )  # fmt: skip
-    anchor_of = changes.pop("is_anchor_of", None)
+    why = Explanation(first=candidate, score_text="It is <ahead>.", anchor_text=changes.pop("anchor_text", ""))
     row = replace(row, **changes)
     source = Source(title="Blue jay", url="https://wiki.example/Blue_jay", revision=7, licence="CC BY-SA 4.0")
     entries = [
@@ -85,7 +85,6 @@ def page(photo: Path, *others: Candidate, **changes: Any) -> Page:
         )
         for each in row.candidates
     ]
-    why = Explanation(image=str(photo), first=candidate, score_text="It is <ahead>.", is_anchor_of=anchor_of)
     return Page(card(row, why, entries, lambda _: photo))
 
 
@@ -115,20 +114,19 @@ WITHOUT_LIST = {
     higher("none", "", None, 0.3): "Not sure.",
 }
 SHOWN: list[tuple[tuple[Candidate, ...], dict[str, Any], list[str]]] = [
-    ((), {"place": (47.6062, -122.3321), "date": "2026-05-01", "is_anchor_of": "cyanocitta-cristata"}, [
+    ((), {"place": (47.6062, -122.3321), "date": "2026-05-01", "anchor_text": "Of Blue <Jay>."}, [
         "Blue Jay Cyanocitta cristata Best match Confidence not available for this knowledge base.", "It is <ahead>.",
         "1. Blue Jay 4.25 +4.00 +0.25", "similarity 0.75 A <b>birder</b> , CC BY 4.0",
         "Compared with 1 reference photo that is stored as vectors only: similarity 0.50.",
         "Blue jay , revision 7, CC BY-SA 4.0", "Preset default, knowledge base birds.kb, calibration abc",
-        "This photo is a reference photo of Blue Jay, or looks the same as one",
-        "jay <1>.jpg near 47.6, -122.3 2026-05-01",
+        "Of Blue <Jay>.", "jay <1>.jpg near 47.6, -122.3 2026-05-01",
     ]),
     ((), IN_OREGON, [
         "computed with the place of the photo, not measured",
         "Place: Steller's Jay is reported there and then (Oregon in May).",
     ]),
     ((replace(OTHER, summary="A white crest."),), {"summary": "A white crest."},
-     ["Its description mentions the same marks as that of Blue Jay."]),
+     ["Its description tells no certain difference from Blue Jay."]),
     ((replace(OTHER, summary=None),), {}, [
         "Marks cannot be compared: no description of Steller's Jay.",
         "The knowledge base has no description of this species.",
@@ -204,8 +202,8 @@ def test_pictures_are_embedded_without_exif_data_and_nothing_is_loaded(tmp_path:
 
 def test_differing_marks_are_tabulated_and_bars_follow_stage_scores(photo: Path) -> None:
     found = page(photo, OTHER)
-    assert "Compared with Blue Jay Steller's Jay Blue Jay crest black white other marks blue tail -" in found.text
-    assert re.findall("<mark>(.*?)</mark>", found.html) == ["white", "blue", "black"]
+    assert "Compared with Blue Jay Steller's Jay Blue Jay crest black white other marks red tail -" in found.text
+    assert re.findall("<mark>(.*?)</mark>", found.html) == ["white", "red", "black"]
     assert re.findall("<li>(.*?)</li>", found.html) == ["white crest"]
     assert "same genus" in found.text
     assert "2. Steller's Jay 3.00 +2.50 -0.50 +1.00" in found.text
