@@ -16,7 +16,8 @@ from data.lexicon.words import BIRDS, near_colours, shared_group
 from data.records import Candidate, Identification, SpeciesEntry
 from recognize.answers import short_name
 
-_CLAUSE: Final = re.compile(r"[,;:]\s|\b(?:and|while|but)\s(?=(?:the|its|a|an)\b)")
+# At commas, "and the", and verbs: "green skin surrounds the eye".
+_CLAUSE: Final = re.compile(r"[,;:]\s|\b(?:and|while|but|\w+s)\s(?=(?:the|its|each|an?)\b)")
 _ALIKE: Final = 0.5  # likeness of colours that one text can mean by the name of the other
 _Aspect = tuple[Mark, str]
 """A part with its sex or age and side, as a mark without a look, and a kind of look."""
@@ -24,10 +25,7 @@ _Aspect = tuple[Mark, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartContrast:
-    """A part of the body with looks of one kind, such as colours, that two descriptions do not share.
-
-    Looks of the whole part, not of a marking on it.
-    """
+    """A part, as a whole, with looks of one kind, such as colours, that two descriptions do not share."""
 
     part: Mark
     """The part without a look; females are compared with females, uppersides with uppersides."""
@@ -42,8 +40,7 @@ class Contrast:
 
     differing: tuple[PartContrast, ...] = ()
     only_ours: tuple[Mark, ...] = ()
-    """Looks of parts that no word of the other description can mean, in the order of the text, differing parts
-    included."""
+    """Looks of parts that no word of the other description can mean, differing parts included."""
     only_theirs: tuple[Mark, ...] = ()
 
     def elsewhere(self, marks: Sequence[Mark]) -> list[Mark]:
@@ -90,13 +87,13 @@ def _clear_marks(text: str, group: str) -> list[Mark]:
 
     The colours of "barred black and white" are those of the bars.
     """
-    alone = set()
+    clear = set()
     for clause in _CLAUSE.split(text):
         is_marked = not MARKED_AS.isdisjoint(chain(*sentences_of_words(clause, group)))
-        marks = find_marks(clause, group)
-        alone |= {mark for mark in marks if not is_marked or mark.marking or kind_of(mark.look) != "colour"}
-    keys = {replace(mark, sex_age="") for mark in alone if mark.part and mark.look}
-    return [mark for mark in find_marks(text, group) if replace(mark, sex_age="") in keys]
+        for mark in find_marks(clause, group):
+            if mark.part and mark.look and (not is_marked or mark.marking or kind_of(mark.look) != "colour"):
+                clear.add(replace(mark, sex_age=""))
+    return [mark for mark in find_marks(text, group) if replace(mark, sex_age="") in clear]
 
 
 def _alike(look: str) -> set[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Final
 
-from data.lexicon.words import BIRDS, column, equations, group_names, groups, rows, variants
+from data.lexicon.words import BIRDS, column, equations, group_names, groups, rows, stem, variants
 
 
 def _words(text: str) -> frozenset[str]:
@@ -101,8 +101,8 @@ class Appearance:
 
     def senses_of(self, words: Iterable[str]) -> set[str]:
         """Return every look that words can mean in any form and wording, whatever has it; mixtures give each colour."""
-        forms = (form for word in words for form in (word, *variants(word)))
-        return set().union(*(self._senses.get(form, ()) for form in forms))
+        forms = (form for word in words for form in (word, stem(word), *variants(word)))
+        return {sense for form in forms for sense in self._senses.get(form, ())}
 
     def words_near(self, part: str, sentences: Iterable[Sequence[str]]) -> list[str]:
         """Return the words within reach of one that names a part or its side; all for the whole organism."""

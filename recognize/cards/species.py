@@ -49,15 +49,13 @@ def species(shown: Sequence[Shown], focus: int, *, is_answer: bool, anchor_file:
     against = shown[focus]
     ours = against.candidate.summary or ""
     contrasts = {
-        each.rank: contrast(ours, each.candidate.summary, shared_group(_lineages(against, each)))
+        each.rank: contrast(ours, each.candidate.summary, shared_group(x.entry.taxon.lineage for x in (against, each)))
         for each in shown
         if each is not against and ours and each.candidate.summary
     }
-    alike = [found for rank, found in contrasts.items() if shown[rank - 1].genus == against.genus]
-    marks = _distinguishing(list(contrasts.values()), alike)
+    marks = _distinguishing(list(contrasts.values()))
     parts = []
     for each in shown:
-        tags = []
         if each is against:
             tags = [f'<span class="tag is">{"the answer" if is_answer else "the best match"}</span>']
             marks_html, highlighted = _chips(marks, len(contrasts)), list(marks)
@@ -108,10 +106,6 @@ def _pictures(each: Shown, anchor_file: Callable[[str], Path]) -> str:
     return figures(each.candidate.anchors, anchors, each.name, anchor_file)
 
 
-def _lineages(*shown: Shown) -> list[Mapping[str, str]]:
-    return [each.entry.taxon.lineage for each in shown]
-
-
 def _description(each: Shown, marks: Sequence[Mark]) -> str:
     if not each.candidate.summary:
         return f"<p>The knowledge base has no description of this {each.candidate.taxon_rank}.</p>"
@@ -121,17 +115,10 @@ def _description(each: Shown, marks: Sequence[Mark]) -> str:
     return f"<p>{text}</p>{source}"
 
 
-def _distinguishing(contrasts: Sequence[Contrast], alike: Sequence[Contrast]) -> dict[Mark, int]:
-    """Return mark -> number of candidates without it.
-
-    Marks that distinguish the species within its genus come first, marks of one sex or age last.
-    """
-
-    def counted(found: Sequence[Contrast]) -> Counter[Mark]:
-        return Counter(mark for each in found for mark in each.only_ours)
-
-    counts, close = counted(contrasts), counted(alike)
-    best = sorted(counts, key=lambda mark: (mark.sex_age != "", -close[mark], -counts[mark]))
+def _distinguishing(contrasts: Sequence[Contrast]) -> dict[Mark, int]:
+    """Return mark -> number of candidates without it, the most first; marks of one sex or age last."""
+    counts = Counter(mark for each in contrasts for mark in each.only_ours)
+    best = sorted(counts, key=lambda mark: (mark.sex_age != "", -counts[mark]))
     return {mark: counts[mark] for mark in best[:MOST_MARKS]}
 
 
@@ -153,8 +140,7 @@ def _chips(marks: Mapping[Mark, int], n_others: int) -> str:
 
 def _table(found: Contrast, name: str, against: str) -> str:
     """Return the table of differing parts, then of marks that only one of the two species has."""
-    differing = found.differing[:MOST_MARKS]
-    lines = [(str(each.part), " or ".join(each.theirs), " or ".join(each.ours)) for each in differing]
+    lines = [(str(each.part), " or ".join(each.theirs), " or ".join(each.ours)) for each in found.differing]
     alone = [
         ", ".join([mark.shown for mark in found.elsewhere(marks)][:MOST_MARKS])
         for marks in (found.only_theirs, found.only_ours)

@@ -44,8 +44,7 @@ def test_stage_leads_add_up_to_the_lead(store: Any, encoders: Any) -> None:
 def test_differing_marks_are_named(store: Any, encoders: Any) -> None:
     why = explain(store, next(Recognizer(store, encoders).identify([bird("crimson")])))
     assert (why.only_first, why.only_second) == ((), ("yellow crown",)), "red and black are in both"
-    assert "The crown is red in Northern Cardinal and yellow in Scarlet Tanager." in why.text
-    assert "Only" not in why.text
+    assert why.text.endswith(" The crown is red in Northern Cardinal and yellow in Scarlet Tanager.")
     assert why.first.anchors[0].credit == "A. Painter, private"
 
 
@@ -162,11 +161,11 @@ def test_a_mark_is_of_one_text_only_if_no_word_of_the_other_can_mean_its_look() 
         ("A black head and white belly.", "The head and breast are black, the belly and sides white.", []),
         ("The bill is black.", "The bill is stout, straight and black.", []),
         ("A black bill.", "A dark bill.", []),
-        ("A red crown.", "All red, with a yellow bill.", []),
-        ("A scarlet cap.", "The crown is red.", []),
-        ("A grey back.", "It is blue-grey above.", []),
+        ("A scarlet cap.", "All red, with a yellow bill.", []),
         ("A streaked breast.", "Breast with dusky streaking.", []),
         ("A slender bill.", "Its beak is slim.", []),
+        ("A glossy tail.", "The wings are glossed with blue and the tail with green.", []),
+        ("Bare green skin surrounds the eye.", "A red bill.", []),
         ("Black wings and tail, grey inner wing feathers.", "A red bill.", ["black wings"]),
         ("The flanks are barred black and white.", "A red bill.", ["barred flanks"]),
         ("The wings have two pale bars, and the tail is brown.", "A red bill.", ["brown tail"]),
