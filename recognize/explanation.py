@@ -12,7 +12,7 @@ from data.contracts import KnowledgeStore
 from data.errors import UsageError
 from data.lexicon.appearance import MARKED_AS, appearance, kind_of
 from data.lexicon.marks import Mark, find_marks, sentences_of_words
-from data.lexicon.words import BIRDS, near_colours, shared_group
+from data.lexicon.words import BIRDS, near_colours, shared_group, stem
 from data.records import Candidate, Identification, SpeciesEntry
 from recognize.answers import short_name
 
@@ -89,9 +89,11 @@ def _clear_marks(text: str, group: str) -> list[Mark]:
     """
     clear = set()
     for clause in _CLAUSE.split(text):
-        is_marked = not MARKED_AS.isdisjoint(chain(*sentences_of_words(clause, group)))
+        words = list(chain(*sentences_of_words(clause, group)))
+        is_marked, stems = not MARKED_AS.isdisjoint(words), set(map(stem, words))
         for mark in find_marks(clause, group):
-            if mark.part and mark.look and (not is_marked or mark.marking or kind_of(mark.look) != "colour"):
+            is_said = mark.look_word or stem(mark.look) in stems  # "mottled" is not shown as "spotted"
+            if mark.part and is_said and (not is_marked or mark.marking or kind_of(mark.look) != "colour"):
                 clear.add(replace(mark, sex_age=""))
     return [mark for mark in find_marks(text, group) if replace(mark, sex_age="") in clear]
 
