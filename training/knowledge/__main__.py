@@ -20,6 +20,8 @@ from training.knowledge.species import make_species, names_of
 from training.knowledge.vectors import make_vectors
 
 STARTER = Path(data.starter.__file__).parent
+NO_NAMES = '"names_by_language":{},'
+"""Left out of the file, which would say it of every species."""
 
 
 @click.command()
@@ -43,7 +45,7 @@ def main(folder: Path, out: Path, facts: bool, vectors: bool) -> None:
         by_hand = [species for species in read_species() if species.by_hand]
         checklist = load_checklist()
         species = make_species(folder, checklist, by_hand)
-        (out / SPECIES_FILE).write_text("".join(f"{dumps(entry)}\n" for entry in species), encoding="utf-8")
+        (out / SPECIES_FILE).write_text(lines_of(species), encoding="utf-8")
         click.echo(summary_of(species))
         found = {name: checklist.find(name) for name in names_of(folder)}
         unknown = [name for name, taxon in found.items() if taxon is None or taxon.rank != "species"]
@@ -52,6 +54,11 @@ def main(folder: Path, out: Path, facts: bool, vectors: bool) -> None:
         content, report = make_vectors(folder, recognize.load_encoders("starter"))
         (out / FILE).write_bytes(content)
         click.echo(report)
+
+
+def lines_of(species: list[StarterSpecies]) -> str:
+    """Return the species as lines of JSON."""
+    return "".join(f"{dumps(entry).replace(NO_NAMES, '')}\n" for entry in species)
 
 
 def summary_of(species: list[StarterSpecies]) -> str:
