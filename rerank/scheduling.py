@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
+from functools import cache
 from typing import Final, TypeVar
 
 from data.contracts import ChatModel
@@ -130,9 +132,12 @@ async def all_of(awaitables: Sequence[Awaitable[ResultT]]) -> list[ResultT]:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-_READERS: Final = ThreadPoolExecutor(2, thread_name_prefix="photos")  # a photo that is decoded is large
+@cache
+def _readers(_process: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(2, thread_name_prefix="photos")  # a photo that is decoded is large
 
 
 async def read_in_thread(read: Callable[[], ResultT]) -> ResultT:
-    """Return what `read` makes of a photo, in one of the two threads that read photos."""
-    return await asyncio.get_running_loop().run_in_executor(_READERS, read)
+    """Return what `read` makes of a photo, in one of the two threads of this process that read photos."""
+    # A forked child has the object of its parent's threads, but not the threads.
+    return await asyncio.get_running_loop().run_in_executor(_readers(os.getpid()), read)

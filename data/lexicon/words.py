@@ -105,7 +105,7 @@ def english_group(family: str | None, order: str | None = None) -> str | None:
     """
     named = english_groups()
     found = named.get(family or order or "") or (named.get(order or "") if order != "Passeriformes" else None)
-    return found and " ".join(word if word in _OF_PLACES else word.lower() for word in found[0].split())
+    return " ".join(word if word in _OF_PLACES else word.lower() for word in found[0].split()) if found else None
 
 
 @cache

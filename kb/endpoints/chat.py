@@ -166,7 +166,9 @@ class Connection(Client):
 
     async def _learn(self, learnt: Learnt) -> None:
         self._learnt = learnt
-        if self._cache is not None and learnt.room >= 0:  # fewer are of this run alone: its prompts may be long
+        if self._cache is not None:
+            if learnt.room < 0:  # of this run alone: its prompts may be long
+                learnt = replace(learnt, room=self._cache.learnt(self.endpoint).room)
             await asyncio.to_thread(self._cache.learn, self.endpoint, learnt)
 
     async def _answered(self, request: ChatRequest, *, is_least: bool) -> ChatReply:
@@ -215,11 +217,14 @@ class Connection(Client):
 
         async def attempt(tried: Form) -> ChatReply | None:
             try:
-                return await self._tried(lambda: self._sent(request, tried), no_other)  # again if the server is busy
+                reply = await self._tried(lambda: self._sent(request, tried), no_other)  # again if the server is busy
             except (SourceError, KeyRejected) as again:
                 if not again.may_adapt:
                     raise
                 return None
+            # A server that does not know the other name of the limit may take it for nothing.
+            is_unlimited = request.max_tokens is not None and reply.output_tokens > request.max_tokens
+            return None if tried.tokens != form.tokens and is_unlimited and not reply.reasons else reply
 
         # Most often, the key or the address is wrong.
         if isinstance(error, KeyRejected | NotServed) and await attempt(bare(form)) is None:

@@ -25,6 +25,7 @@ from data.errors import (
     Refused,
     SourceError,
     SourceUnavailable,
+    UsageError,
 )
 from data.event_loop import in_background
 from data.files import file_state, sha256_hex
@@ -86,6 +87,10 @@ class ImageConnection(Client):
 
     _cache: DrawingCache
     _most = 100  # at once
+
+    def _begin(self) -> None:
+        if self._cache is None:
+            raise UsageError("Drawings are files, so ImageConnection needs a DrawingCache.")
 
     async def draw(self, prompt: str, n: int) -> Drawings:
         """Return `n` drawings of a prompt, or fewer with the problem if not all could be drawn.
@@ -197,6 +202,8 @@ class ImageConnection(Client):
                 response = await client.get(url)
             except httpx.RequestError as error:
                 raise SourceUnavailable(f"not reachable ({type(error).__name__})") from error
+            except MalformedAnswer as error:  # too large, and so it stays
+                raise SourceError(str(error)) from error
             if response.status_code != 200:
                 raise SourceUnavailable(f"status {response.status_code}")
             return response.content

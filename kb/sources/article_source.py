@@ -10,7 +10,6 @@ from data.arrays import FloatArray
 from data.files import sha256_hex
 from data.records import Anchor, AnchorImage, Article, Failure, FetchedPage, LeftOut, PageRef, Taxon
 from kb import reasons
-from kb.sources.plain_text import parse_text
 
 SMALLEST_SIDE_PX = 64  # smaller photos are useless to a model
 MAX_PIXELS = 50_000_000
@@ -78,6 +77,8 @@ class ArticleSource(ABC):
 
     def parse(self, fetched: FetchedPage) -> Article:
         """Return the article in a body, by default a plain or Markdown text; the same body gives the same article."""
+        from kb.sources.plain_text import parse_text  # late: every command imports this module
+
         text, sections = parse_text(fetched.body)
         return Article(source=fetched.source, text=text, sections=sections)
 

@@ -79,10 +79,10 @@ class VisionJudge:
         return SeenImage(jpeg=jpeg_of(path, max_side=self._settings.max_side))
 
     async def abilities(self) -> Abilities:
-        """Return the abilities of the endpoint, from a probe that runs once; one that fails, once in a run."""
+        """Return the abilities of the endpoint, from a probe that runs once; one that fails, once in `run_jobs`."""
         probing, run = self._probing, current_run.get()
         has_failed = probing is not None and probing.done() and (probing.cancelled() or probing.exception() is not None)
-        if probing is None or (has_failed and self._probed_in is not run):
+        if probing is None or (has_failed and (run is None or self._probed_in is not run)):
             probing, self._probed_in = asyncio.create_task(self._probed()), run
             self._probing = probing
         try:

@@ -1,4 +1,6 @@
 import asyncio
+import os
+import signal
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -8,7 +10,7 @@ import pytest
 from data.errors import BadImage, CostStop, FieldmarkError, NothingReadable, Refused, SourceUnavailable
 from data.records import ChatMessage, ChatRequest, RankedImage
 from rerank.reranker import RunResult, Tally
-from rerank.scheduling import MAX_FAILURES_IN_A_ROW, FairChat, FairSlots, all_of
+from rerank.scheduling import MAX_FAILURES_IN_A_ROW, FairChat, FairSlots, all_of, read_in_thread
 from tests.rerank.scripted import ScriptedChat
 
 FAILED = RankedImage(query_id="q1", image_id="a", rank=1, score=0.0, first_stage_rank=1, status="error", error="bad")
@@ -101,3 +103,14 @@ def test_the_first_failure_cancels_the_rest() -> None:
         return [task.cancelled() for task in waiting]
 
     assert asyncio.run(main()) == [True, True]
+
+
+def test_a_forked_process_reads_photos() -> None:
+    assert asyncio.run(read_in_thread(lambda: 1)) == 1
+    if (child := os.fork()) == 0:
+        signal.alarm(20)
+        try:
+            os._exit(asyncio.run(read_in_thread(lambda: 7)))
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7

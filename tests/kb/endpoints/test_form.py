@@ -17,7 +17,7 @@ from kb.endpoints.chat import Connection
 from kb.endpoints.client import RetryPolicy
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.form import Form, least_change, rungs
-from tests.servers.openai_server import Call, OpenAIServer, Reaction, Status
+from tests.servers.openai_server import Answer, Call, OpenAIServer, Reaction, Status
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer", "minimum": 0}}, "additionalProperties": False}
 ASKED = ChatRequest(
@@ -180,7 +180,7 @@ def test_a_number_of_tokens_that_the_server_refuses_is_no_reason_to_send_no_limi
     def script(call: Call) -> Reaction:
         if call.payload.get("max_tokens", 0) > 8192:
             return Status(status=400, error={"message": "max_tokens (16384) must not be larger than 8192"})
-        return "Yes"
+        return Answer(text="Yes", input_tokens=9, output_tokens=1 if "max_tokens" in call.payload else 20_000)
 
     with (
         OpenAIServer(script) as server,
@@ -190,3 +190,7 @@ def test_a_number_of_tokens_that_the_server_refuses_is_no_reason_to_send_no_limi
         assert chat.form == FULL
         assert all("max_tokens" in call.payload for call in server.calls)
         assert server.calls[-1].payload["max_tokens"] == 8192
+    with OpenAIServer(script) as server, Connection(Endpoint(model="m", base_url=server.base_url)) as chat:
+        with pytest.raises(BadRequest):
+            wait_for(chat.reply(replace(ASKED, max_tokens=9_000)))
+        assert chat.form == FULL

@@ -104,5 +104,9 @@ def test_a_probe_that_fails_is_sent_once_in_a_run_and_again_in_the_next(photo: A
     with pytest.raises(BadRequest, match="no images here"):
         ranked(RerankResources(judge=judge))
     assert len(chat.requests) == 2
+    for _ in range(2):  # of asynchronous programs, each call is one of its own
+        with pytest.raises(BadRequest):
+            asyncio.run(judge.abilities())
     chat.script = answers
+    assert asyncio.run(judge.abilities()).tells_colours
     assert {row.status for row in ranked(RerankResources(judge=judge))} == {"ok"}
