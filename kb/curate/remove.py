@@ -103,11 +103,11 @@ def _found(ledger: Ledger, subjects: Sequence[_Subject], names: Sequence[str]) -
         matches = by_name.get(fold(name), {})
         exact = [subject for subject in matches.values() if fold(subject.name) == fold(name)]
         chosen = exact or list(matches.values())
+        if not chosen:  # look-ups explain a term of the glossary even if no build has it
+            glossary = (_of_term(term) for term in shipped_terms() if fold(term.name) not in map(fold, unwanted))
+            chosen = [term for term in glossary if fold(name) in map(fold, term.names)][:1]
         if not chosen and fold(name) in gone:
             continue
-        if not chosen:  # look-ups explain a term of the glossary even if no build has it
-            glossary = map(_of_term, shipped_terms())
-            chosen = [term for term in glossary if fold(name) in map(fold, term.names)][:1]
         if not chosen:
             known = [known for subject in subjects for known in subject.names]
             raise UnknownTaxon(name, suggestions=nearest(name, known, 3), where="the knowledge base")

@@ -23,7 +23,7 @@ from data.records import ChatMessage, ChatRequest, Context, Source, Term, WebAns
 from kb.distill.prompts import DistilPrompts
 from kb.lookup.context_settings import ContextSources, Mode
 from kb.lookup.findings import Findings, look_up, unexplained
-from kb.lookup.lookup_index import check_encoder, index_of, query_key
+from kb.lookup.lookup_index import check_encoder, index_of, learn, query_key
 from kb.lookup.passages import compose, write_passage
 from kb.shipped import is_shipped, learnt_file
 from kb.store.generations import publishing
@@ -97,7 +97,7 @@ def contexts(
         with sources.turn:
             found, learnt = gather(store, query, encoder, sources, prompts)
             if learnt and sources.learn:
-                index_of(store).learn(learnt)
+                learn(store, learnt)
                 try:
                     remember(store, learnt, encoder)
                 except FieldmarkError as error:

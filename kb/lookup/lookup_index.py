@@ -10,10 +10,12 @@ import logging
 import math
 import sqlite3
 from collections.abc import Callable, Iterable
+from copy import copy
 from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from threading import Lock
 
 import numpy as np
 
@@ -178,13 +180,17 @@ class LookupIndex:
     def __init__(self, store: KnowledgeBase) -> None:
         self.taxa = store.taxa()
         self.summaries = WordIndex(kept(store, "summaries", lambda db: WordIndex.fill(db, _texts(store))))
-        self._stored: dict[str, Term] = {}
         self._glossary = glossary_of(store)
-        self.learn((*learnt_terms(store.path), *store.terms()))
+        self._fill({term.term_id: term for term in (*learnt_terms(store.path), *store.terms())})
 
-    def learn(self, terms: Iterable[Term]) -> None:
-        """Add terms to the index; on disk, the open store keeps the state in which it was opened."""
-        self._stored |= {term.term_id: term for term in terms}
+    def with_terms(self, terms: Iterable[Term]) -> LookupIndex:
+        """Return an index that has these terms too."""
+        found = copy(self)
+        found._fill(self._stored | {term.term_id: term for term in terms})
+        return found
+
+    def _fill(self, terms: dict[str, Term]) -> None:
+        self._stored = terms
         stored = sorted(self._stored.values(), key=lambda term: term.name)
         every = [*stored, *(term for term in self._glossary if term.term_id not in self._stored)]
         words = [term for term in every if not isinstance(term, WebAnswer)]
@@ -206,7 +212,24 @@ class LookupIndex:
 
 def index_of(store: KnowledgeBase) -> LookupIndex:
     """Return the look-up index of an open knowledge base, with all terms learnt so far."""
-    return store.derived(LookupIndex)
+    return store.derived(_held)[0]
+
+
+def learn(store: KnowledgeBase, terms: Iterable[Term]) -> None:
+    """Add terms to the look-up index; on disk, the open store keeps the state in which it was opened.
+
+    The index is replaced at once: other threads read the one before or the new one.
+    """
+    held = store.derived(_held)
+    with _LEARNING:
+        held[0] = held[0].with_terms(terms)
+
+
+_LEARNING = Lock()
+
+
+def _held(store: KnowledgeBase) -> list[LookupIndex]:
+    return [LookupIndex(store)]
 
 
 def _texts(store: KnowledgeBase) -> Iterable[str]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -258,43 +257,53 @@ def rolled_back_if_empty(layout: Layout) -> Iterator[None]:
     except BaseException:
         if is_first:
             with suppress(OSError, FieldmarkError):  # the user must see the error of the build
-                _roll_back(layout, lambda it: not (it.subjects("taxon") or it.subjects("term") or it.left_out()))
+                _roll_back(layout)
         raise
 
 
 def restart_if_empty(layout: Layout, source: ArticleSource) -> None:
-    """Delete a knowledge base to which no source has given anything yet, if another source is to fill it.
+    """Begin the ledger anew if no source has given anything yet and another source is to fill the knowledge base.
 
-    Fetched pages, additions, removals and the completed look-ups of `--only resolve` stand against it.
+    `kb.toml` keeps the language, checklist and Chroma server. Fetched pages, additions, removals and the completed
+    look-ups of `--only resolve` stand against it.
     """
-
-    def is_empty(ledger: Ledger) -> bool:
-        fetches = ledger.steps("fetch").values()
-        is_resolved = any(step.status == "done" for step in ledger.steps("resolve").values())
-        return not (
-            any(step.status == "done" for step in fetches)
-            or (is_resolved and not fetches and ledger.fact("building") is None)
-            or next(ledger.entries(), None) or additions(ledger) or removed(ledger)
-        )  # fmt: skip
-
-    if layout.toml.exists() and layout.require().source != source.name:
-        _roll_back(layout, is_empty)
+    if not layout.toml.exists() or (info := layout.require()).source == source.name:
+        return
+    with ledger_so_far(layout.ledger) as ledger:
+        if ledger is not None and _has_contents(ledger):
+            return
+    if ledger is not None:
+        _drop_ledger(layout)
+    write_info(layout.toml, replace(info, source=source.name))
 
 
-def _roll_back(layout: Layout, is_empty: Callable[[Ledger], bool]) -> None:
+def _has_contents(ledger: Ledger) -> bool:
+    fetches = ledger.steps("fetch").values()
+    is_resolved = any(step.status == "done" for step in ledger.steps("resolve").values())
+    return bool(
+        any(step.status == "done" for step in fetches)
+        or (is_resolved and not fetches and ledger.fact("building") is None)
+        or next(ledger.entries(), None) or additions(ledger) or removed(ledger)
+    )  # fmt: skip
+
+
+def _drop_ledger(layout: Layout) -> None:
+    for path in sorted(layout.root.glob(f"{layout.ledger.name}*")):
+        path.unlink()
+
+
+def _roll_back(layout: Layout) -> None:
     """Delete a knowledge base of which only `kb.toml`, an empty ledger and a checklist exist."""
-    own = {path.name for path in (layout.lock, layout.toml, layout.checklist, layout.runs)}
+    own = {path.name for path in (layout.lock, layout.toml, layout.checklist)}
     own |= {layout.ledger.name + end for end in ("", "-wal", "-shm")}
     # Collections on a server are only found by the id in `kb.toml`; any other file is content.
     if layout.require().chroma or any(path.name not in own for path in layout.root.iterdir()):
         return
     with ledger_so_far(layout.ledger) as ledger:
-        if ledger is not None and not is_empty(ledger):
+        if ledger is not None and (ledger.subjects("taxon") or ledger.subjects("term") or ledger.left_out()):
             return
+    _drop_ledger(layout)
     # `kb.toml` last: a ledger without it would be a damaged knowledge base.
-    for path in sorted(layout.root.glob(f"{layout.ledger.name}*")):
-        path.unlink()
-    shutil.rmtree(layout.runs, ignore_errors=True)
     layout.checklist.unlink(missing_ok=True)
     layout.toml.unlink()
 

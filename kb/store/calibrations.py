@@ -44,12 +44,13 @@ def keep_calibration(ledger: Ledger, preset: str, content: bytes) -> None:
     if not _NAME.fullmatch(preset):
         raise BadInput(f"Expected a calibration named like a preset, got {preset!r}")
     try:
-        is_object = len(content) <= MAX_BYTES and isinstance(json.loads(content), dict)
+        text = content.decode()
+        is_object = len(content) <= MAX_BYTES and isinstance(json.loads(text), dict)
     except (ValueError, RecursionError):
         is_object = False
     if not is_object:
         raise BadInput(f"Calibration of {preset}: expected a JSON object of at most {MAX_BYTES:,} bytes")
-    ledger.set_fact(FACT + preset, content.decode())
+    ledger.set_fact(FACT + preset, text)
 
 
 def calibrations(ledger: Ledger) -> dict[str, str]:

@@ -74,12 +74,13 @@ class Generation(Closing):
     def __init__(self, layout: Layout, ledger: Ledger) -> None:
         self.name = ledger.generation()
         self.folder, self._kept = layout.vectors / self.name, layout.kept
-        known = json.loads(ledger.fact(FILES) or '{"files": {}, "tables": {}, "lost": []}')
+        fact = ledger.fact(FILES)
+        known = json.loads(fact or '{"files": {}, "tables": {}, "lost": []}')
         self.files: Mapping[str, str] = known["files"]
         """File -> checksum."""
         self.lost: Sequence[str] = known["lost"]
         """The collections whose vectors were lost when it was published."""
-        self._is_first = not self.name and next(ledger.items(), None) is None
+        self._is_known = fact is not None or (not self.name and next(ledger.items(), None) is None)
         self._tables: Mapping[str, tuple[str, str]] = known["tables"]
         self._lock = _locked(self.folder, is_shared=True)
         self.is_held = self._lock is not None
@@ -93,7 +94,7 @@ class Generation(Closing):
 
     def table(self, name: str) -> VectorTable | None:
         """Return the rows of a collection with their matrix mapped, or None if they are missing or damaged."""
-        if self._is_first or (self.files and name not in (*self._tables, *self.lost)):
+        if self._is_known and name not in (*self._tables, *self.lost):
             return VectorTable(ids=(), owners=np.zeros(0, np.intp), vectors=np.zeros((0, 1), np.float32))
         try:
             matrix, rows = map(self._whole, self._tables[name])
@@ -110,7 +111,7 @@ class Generation(Closing):
         """Return id in Chroma -> vector of `table`."""
         if (table := self.table(name)) is None:
             return None
-        _, _, subjects = _read_rows(self._whole(self._tables[name][1]))
+        _, _, subjects = _read_rows(self._whole(self._tables[name][1])) if table.ids else ((), table.owners, ())
         keys = (row_id(subjects[owner], kind, item) for owner, item in zip(table.owners, table.ids, strict=True))
         return dict(zip(keys, table.vectors, strict=True))
 
@@ -147,12 +148,17 @@ class Generation(Closing):
         """Give the files of some collections a second name, under which they outlive all generations."""
         wanted = {file for name in names if name in self._tables for file in self._tables[name]}
         for file in wanted:
-            with suppress(OSError):  # a system without links
+            with suppress(OSError):  # lost, which `kb verify` reports
+                source, target = self._whole(file), self._kept / file
+                if source == target or (target.exists() and target.samefile(source)):
+                    continue
                 self._kept.mkdir(exist_ok=True)
-                if not (self._kept / file).exists() or not (self._kept / file).samefile(self.folder / file):
-                    (new := self._kept / f"{PART}{file}").unlink(missing_ok=True)
-                    new.hardlink_to(self.folder / file)
-                    new.replace(self._kept / file)
+                (new := self._kept / f"{PART}{file}").unlink(missing_ok=True)
+                try:
+                    new.hardlink_to(source)
+                except OSError:  # a system without links
+                    shutil.copyfile(source, new)
+                new.replace(target)
         for path in self._kept.glob("*"):
             if path.name not in wanted:
                 path.unlink(missing_ok=True)

@@ -142,7 +142,7 @@ def check(path: Path, digest: str, encoders: Encoders) -> str:
 
 PLACES = (
     "a.kb/ledger.sqlite*", "a.kb/vectors/*/chroma/*.sqlite3", "a.kb/vectors/*/chroma/*/*", "a.kb/vectors/*/*",
-    "a.kb/anchors/*/*", "a.kb/articles/*/*", "a.kb/kb.toml", "a.kb/calibration/*", "bundle/**/*", "index/**/*",
+    "a.kb/anchors/*/*", "a.kb/articles/*/*", "a.kb/kb.toml", "bundle/**/*", "index/**/*",
     "session.json", "judgements.sqlite", "checklist.sqlite",
 )  # fmt: skip
 

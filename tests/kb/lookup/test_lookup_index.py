@@ -11,7 +11,7 @@ from data.records import Context, Source, Taxon, TaxonMatch, Term
 from data.starter.knowledge import read_terms
 from kb.lookup.context import remember
 from kb.lookup.entries import find_entry
-from kb.lookup.lookup_index import WordIndex, glossary_of, index_of, query_key, shipped_terms
+from kb.lookup.lookup_index import WordIndex, glossary_of, index_of, learn, query_key, shipped_terms
 from kb.sources.starter import StarterSource
 from kb.store.knowledge_base import KnowledgeBase
 from kb.store.ledger import Ledger
@@ -130,8 +130,10 @@ def test_a_learnt_term_leaves_the_files_and_reads_no_summary(six_birds: Path, mo
     first, before = answers(six_birds), files(six_birds)
     assert all(first) and len(before) == 2
     with kb.open(six_birds) as store:
-        generation = store.generation
+        generation, index = store.generation, index_of(store)
         remember(store, [ZORBLIN], toy_encoders().sentence)
+        learn(store, [ZORBLIN])
+        assert [ZORBLIN.term_id in held.terms for held in (index, index_of(store))] == [False, True], "replaced at once"
     with kb.open(six_birds) as store:
         assert store.generation != generation
         assert [term.name for term in store.terms()] == ["zorblin"]

@@ -103,6 +103,18 @@ def test_the_digest_does_not_depend_on_path_stages_or_order(tmp_path: Path, enco
     assert len({kb.verify(tmp_path / name).digest for name in ("whole.kb", "staged.kb", "parts.kb")}) == 1
 
 
+def test_the_bars_of_a_build_go_on_from_the_species_of_the_build_before(tmp_path: Path, encoders: Encoders) -> None:
+    first: dict[tuple[str, int], int] = {}
+    kb.build(tmp_path / "a.kb", made_up_taxa(1), PageSource(), encoders)
+    kb.build(
+        tmp_path / "a.kb", made_up_taxa(3), PageSource(), encoders,
+        progress=lambda now: first.setdefault((now.stage, now.total), now.done),
+    )  # fmt: skip
+    assert first == {
+        ("resolve", 0): 0, ("fetch", 3): 1, ("distil", 3): 1, ("anchor", 3): 1, ("encode", 6): 2, ("index", 2): 0
+    }  # fmt: skip
+
+
 def test_settings_are_checked_and_limit_photos_and_failures(tmp_path: Path, encoders: Encoders) -> None:
     for values, message in (
         ({"anchors_per_species": -1}, "anchors_per_species of at least 0, got -1"),
@@ -237,8 +249,11 @@ def test_a_first_source_without_any_page_leaves_nothing_behind_in_a_build_from_a
     expected = facts(tmp_path / "clean.kb", kb.build(tmp_path / "clean.kb", taxa[:4], PageSource(), encoders))
     for name, wrong in (("failing", OtherSource(failing=ids)), ("without pages", OtherSource(missing=ids))):
         path = tmp_path / f"{name}.kb"
-        kb.build(path, taxa[4:], wrong, encoders)
+        kb.build(path, taxa[4:], wrong, encoders, language="de")
+        with kb.open(path) as store:
+            assert kb.search(store, "red", encoders.sentence) == []  # leaves a file in `cache/`
         assert facts(path, kb.build(path, taxa[:4], PageSource(), encoders)) == expected, name
+        assert Layout(path).require().languages == ("de",)
     kb.build(path, taxa[4:], OtherSource(), encoders)
     with kb.open(path) as store:
         assert (store.info.source, list(store.origins())) == ("pages", [OtherSource.name])

@@ -49,7 +49,10 @@ def test_a_calibration_is_exported_with_its_hash_and_imported(
 def test_names_and_contents_of_no_calibration_are_refused(path: Path) -> None:
     for name, content, why in (
         *((name, CONTENT, "named like a preset") for name in ("../kb.toml", "a/b", "default.json", "", "D")),
-        *(("default", text, "expected a JSON object") for text in (b"[1]", b"[" * 100_000, LONG + b" ")),
+        *(
+            ("default", text, "expected a JSON object")
+            for text in (b"[1]", b"[" * 100_000, LONG + b" ", "{}".encode("utf-16"), b"\xef\xbb\xbf{}")
+        ),
     ):
         with pytest.raises(BadInput, match=why):
             save_calibration(path, name, content)

@@ -54,6 +54,10 @@ def test_a_shared_server_keeps_knowledge_bases_separate(
     with kb.open(tmp_path / "a.kb") as store:
         [vector] = encoders.sentence.encode_texts([store.summary_texts()[0]])
         assert len(store.query_species(vector, 10)) == 4
+    kb.build(tmp_path / "c.kb", made_up_taxa(1), PageSource(), encoders, settings=settings)
+    assert kb.verify(tmp_path / "c.kb").ok, "without terms"
+    kb.remove(tmp_path / "c.kb", ["Avis 000"])
+    assert kb.verify(tmp_path / "c.kb").ok, "without rows"
 
 
 def test_a_server_of_another_state_or_without_its_data_costs_no_species(

@@ -194,7 +194,13 @@ def test_chroma_is_blank_where_it_sets_nothing_and_has_its_rows_and_their_texts(
             assert all(bool(document) is (kind in ("species", "terms")) for document, _ in expected.values())
 
 
-def test_vectors_of_anchors_without_a_photo_outlive_all_generations(path: Path) -> None:
+def no_links(*_: object) -> None:
+    raise OSError
+
+
+def test_vectors_of_anchors_without_a_photo_outlive_all_generations(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """They cannot be encoded again; no vector stays in the ledger."""
     starter, owls = recognize.load_encoders("starter"), path.with_name("owls.kb")
     source = StarterSource(spaces=starter.anchor_spaces)
@@ -208,6 +214,19 @@ def test_vectors_of_anchors_without_a_photo_outlive_all_generations(path: Path) 
     assert not (path / "kept").exists()
     kept = {file.stat().st_ino for file in (owls / "kept").iterdir()}
     assert kept and kept <= {file.stat().st_ino for file in (owls / "vectors").glob("*/*")}, "they take no space"
+    whole = sorted(contents(owls / "kept").values())
+    copied = shutil.copytree(owls, path.with_name("copied.kb"))  # without links
+    for matrix in copied.glob("vectors/*/anchors-*.npy"):
+        matrix.write_bytes(matrix.read_bytes()[:-1] + b"?")
+    assert kb.verify(copied).digest == digest
+    assert sorted(contents(copied / "kept").values()) == whole, "a damaged file takes no place of a whole one"
+    shutil.rmtree(copied / "vectors")
+    shutil.copytree(owls / "vectors", copied / "vectors")
+    shutil.rmtree(copied / "kept")
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "hardlink_to", no_links)
+        assert kb.verify(copied).ok
+    assert sorted(contents(copied / "kept").values()) == whole, "copies where the system has no links"
     shutil.rmtree(owls / "vectors")
     [problem] = [each for each in kb.verify(owls).problems if "are lost" in each]
     assert "chunks-" in problem and "anchors-" not in problem
