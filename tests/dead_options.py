@@ -1,7 +1,7 @@
 """A search for dead options, in two runs.
 
-    pytest --note-options FOLDER
-    pytest --dead-options FOLDER tests/cli
+    pytest --note-options FOLDER FILES
+    pytest --dead-options FOLDER FILES
 
 The first runs the tests as usual and notes the options that each passed test gives to `kb` on an accepted run. The
 second has one check per option: its value is replaced with the default, and the tests that give it run again, the

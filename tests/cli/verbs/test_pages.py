@@ -130,7 +130,9 @@ def test_pages_without_a_free_licence_are_credited_and_not_exported(
     assert f"left out  {n_withheld} web texts" in exported, "pages without text do not count"
     assert payload(cli, "import", "out", "--kb", "b.kb")["encoded"] is False
     assert set(summary(cli, "b.kb")) == {"", site.url("/free")}
-    assert payload(cli, "update", "--kb", "b.kb", "--source", "web")["checked"] == 1
+    assert payload(cli, "update", "--kb", "b.kb")["checked"] == 1
+    # The folder of its articles is gone.
+    assert "pages checked      6\n" in cli.call("update", "--kb", "mallard.kb", "--source", "web").stdout
     whole = payload(cli, "export", "all", "--kb", "mallard.kb", "--unfree-pages")
     assert whole["withheld_pages"] == 1, "paths of local files are private"
     cli.call("import", "all", "--kb", "c.kb", check=True)

@@ -28,17 +28,17 @@ from tests.servers.faulty_wiki import Fault, FaultyWiki, busy
 @pytest.mark.usefixtures("toy_paper_profile")
 def test_another_profile_is_refused_and_the_suggested_commands_work(cli: Any) -> None:
     command = ("build", "--source", "starter", "--taxon", "Tyto alba", "--profile")
-    cli.call(*command, "starter", "--kb", "owls.kb", check=True)
+    cli.call(*command, "paper", "--kb", "owls.kb", check=True)
     before = cli.call("verify", "--kb", "owls.kb", check=True).stdout
-    refused = cli.call(*command, "paper", "--kb", "owls.kb")
+    refused = cli.call(*command, "starter", "--kb", "owls.kb")
     assert refused.exit_code == 2
-    assert "owls.kb was built with the profile starter, expected paper" in refused.stderr
-    assert "kb build --profile paper --kb owls-paper.kb" in refused.stderr
+    assert "owls.kb was built with the profile paper, expected starter" in refused.stderr
+    assert "kb build --profile starter --kb owls-starter.kb" in refused.stderr
     exported, imported = re.findall(r"kb ((?:export|import) [^,\n]+)", refused.stderr)
     cli.call(*exported.split(), check=True)
     cli.call(*imported.split(), check=True)
-    status = json.loads(cli.call("status", "--kb", "owls-paper.kb", "--format", "json", check=True).stdout)
-    assert (status["profile"], status["species"]) == ("paper", 1)
+    status = json.loads(cli.call("status", "--kb", "owls-starter.kb", "--format", "json", check=True).stdout)
+    assert (status["profile"], status["species"]) == ("starter", 1)
     assert cli.call("verify", "--kb", "owls.kb", check=True).stdout == before
 
 

@@ -132,8 +132,9 @@ def test_a_species_list_adds_a_boost_shown_beside_the_plain_score(cli: Any, buil
     assert f"{counts}; 1 line for several" in outcome.stderr
     assert "1 name of list.csv matches no species: Snowy Owll (unknown; did you mean Snowy Owl" in outcome.stderr
     assert f"+{boost:.3f} on their scores" in outcome.stderr
-    table = cli.call(*command, "--scores", check=True).stdout
-    assert "\n  Without the species list:\n    Northern Cardinal (Cardinalis cardinalis)" in table
+    table = cli.call(*command, "--scores", "--set", "off_list_share=0.5", check=True)
+    assert "\n  Without the species list:\n    Northern Cardinal (Cardinalis cardinalis)" in table.stdout
+    assert "favoured 171 to 1" in outcome.stderr and "favoured 19 to 1" in table.stderr
 
 
 def test_a_run_with_other_parameters_is_not_resumed(cli: Any, built_kb: Path, drawings: Path) -> None:

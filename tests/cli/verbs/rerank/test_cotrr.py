@@ -48,7 +48,7 @@ def test_a_job_is_ranked_measured_and_replayed_offline(cli: CommandLine, server:
     assert ([line.split()[2] for line in done.stdout.splitlines()], server.n_calls) == (ranked, 10)
 
 
-def test_a_dry_run_counts_calls_without_making_any(cli: CommandLine, server: Any) -> None:
+def test_a_dry_run_an_offline_one_and_one_over_its_limit_call_no_model(cli: CommandLine, server: Any) -> None:
     def estimate(*more: Any) -> Any:
         shown = cli.call("rerank", "jobs.jsonl", "--method", "cotrr", "--dry-run", *more, check=True).stdout
         n_calls = int(re.search(r"model calls, without retries +(\d+)", shown)[1])
@@ -60,4 +60,6 @@ def test_a_dry_run_counts_calls_without_making_any(cli: CommandLine, server: Any
     assert 0.012 < most_usd < 0.04
     assert estimate("--set", "cotrr.form=one-call", "--set", "cotrr.orders=1")[0] == 1
     assert estimate("--depth", "2")[0] == 1 + 2 + 2
+    for more, exit_code in ((("--offline",), 3), (("--max-cost", "0.001"), 7)):
+        assert cli.call("rerank", "jobs.jsonl", "--method", "cotrr", *more).exit_code == exit_code
     assert server.n_calls == 0

@@ -174,6 +174,6 @@ def test_custom_prompts_and_options_over_the_settings_file(ranked: Ranked, tmp_p
     (tmp_path / "mine" / "direct.md").write_text("Look closely. $question Yes or no?")
     run = ranked(*DIRECT, "--set", f"prompts={tmp_path}/mine")
     assert all(call.text.startswith("Look closely. Does this image show") for call in run.calls)
-    Path("fieldmark.toml").write_text("[rerank.decompose]\ndirect = true\n[rerank.vision]\nsamples = 3\n")
-    assert ranked("--no-context").n_calls == 6 * 3
+    Path("fieldmark.toml").write_text("[rerank.decompose]\ndirect = true\n[rerank.vision]\nsamples = 7\n")
+    assert ranked("--no-context", "--set", "vision.samples=3").n_calls == 6 * 3
     assert ranked("--no-context", "--samples", "1").n_calls == 6

@@ -82,11 +82,9 @@ def test_drawings_are_paid_once_and_settings_change_requests_and_scores(ranked: 
     for each in ("visret.damping=60", "visret.fusion=mean-similarity", "visret.fusion=with-text", "visret.sample=3"):
         seen.append([row["score"] for row in ranked("visret", each)[1]])
         assert seen[-1] not in seen[:-1], each
-    ranked("visret", more=["--preset", "paper"])
-    assert server.calls[-1].payload["prompt"] == 'Generate a small image of the "A yellow bird."'
-    n_calls = server.n_calls
-    ranked("visret", "visret.tidy=false")
-    assert server.n_calls == n_calls, "the same drawing"
+    for more in (["--preset", "paper"], ["--set", "visret.tidy=false", "--no-cache"]):
+        ranked("visret", more=more)
+        assert server.calls[-1].payload["prompt"] == 'Generate a small image of the "A yellow bird."'
 
 
 def test_drawings_come_from_a_folder_by_query_id(ranked: Any, tmp_path: Path) -> None:
@@ -156,8 +154,8 @@ def test_text_baselines_connect_their_models(ranked: Any, server: OpenAIServer) 
     assert [answer["question"] for answer in rows[0]["questions"]] == list(QUESTIONS)
 
 
-@pytest.mark.skipif(find_spec("transformers") is not None, reason="the extra `models` is installed")
-def test_local_models_name_their_extra(ranked: Any) -> None:
-    for setting in ("captions.captioner=BLIP", "captions.scorer=BGE"):
+def test_local_models_that_cannot_be_loaded_name_their_extra_or_themselves(ranked: Any) -> None:
+    said = "photos cannot be loaded" if find_spec("transformers") else "'.[models]'"
+    for setting in ("captions.captioner=photos", "captions.scorer=photos"):
         run, _ = ranked("captions", setting)
-        assert run.exit_code == 3 and "'.[models]'" in run.stderr, setting
+        assert run.exit_code == 3 and said in run.stderr, setting

@@ -67,7 +67,7 @@ def test_a_table_has_splits_sets_of_anchors_and_a_limit(cli: Any, built_kb: Path
     assert found["photos"]["anchors"] == {"train": 1, "wiki": 1}
     assert {test["measure"] for test in found["tests"]} == {"top-1", "MRR@10"}
     few = (*arguments, "--preset", "text-only", "--split", "all")
-    assert (measured(cli, *few)["n"], measured(cli, *few, "--limit", "2")["n_species"]) == (3, 2)
+    assert (measured(cli, *few)["n"], measured(cli, *few, "--limit", "2")["n"]) == (3, 2)
     for content, message in (
         ("path,label\nphotos/1.png\n", "photos.csv: line 2: expected a path, a name"),
         ("path,label,split\nphotos/1.png,Blue Jay,dev\n", "or nothing, got photos/1.png, Blue Jay, dev"),
