@@ -23,7 +23,8 @@ _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 def frame_of(rows: Iterable[object], columns: Columns) -> pd.DataFrame:
     """Return records or mappings as a frame with exactly these columns and their `DTYPES`.
 
-    Keys that a mapping lacks are missing values; names in a text column are joined with semicolons.
+    Keys that a mapping lacks and dates that are none are missing values; names in a text column are joined with
+    semicolons.
     """
     import pandas as pd  # half a second
 
@@ -32,6 +33,8 @@ def frame_of(rows: Iterable[object], columns: Columns) -> pd.DataFrame:
     for name, kind in columns.items():
         if kind == "text":
             frame[name] = frame[name].map(lambda cell: "; ".join(cell) if isinstance(cell, list | tuple) else cell)
+        elif kind == "date":  # of a stranger's bundle too
+            frame[name] = pd.to_datetime(frame[name], errors="coerce", format="ISO8601")
     return frame.astype({name: DTYPES[kind] for name, kind in columns.items() if kind in DTYPES})
 
 

@@ -8,7 +8,7 @@ COLUMNS = {"name": "text", "n": "integer", "share": "number", "is_new": "boolean
 ROWS = (
     {"name": "=HYPERLINK(1)", "n": 2**60, "share": 1, "is_new": True, "day": "2026-11-02"},
     {"name": ("wren", "robin"), "is_new": False},
-    {"name": "'-1", "share": 1e-7, "is_new": True},
+    {"name": "'-1", "share": 1e-7, "is_new": True, "day": "yesterday"},
 )
 
 
