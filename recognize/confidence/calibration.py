@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, Literal
@@ -16,6 +16,7 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from data.arrays import IntArray
 from data.codec import dumps, load_json, loads, to_json
 from data.errors import StoreError
 from data.files import sha256_hex
@@ -171,6 +172,8 @@ class Chances:
     """Of a species that is not in the knowledge base."""
     is_poor: bool = False
     """The look is too poor for an answer on that."""
+    spread: tuple[IntArray, Scores, list[Lineage]] | None = field(default=None, compare=False, repr=False)
+    """With a prior: species, the chance of each and of `distributed`'s placeholders if it is held, all lineages."""
 
     def right(self, rank: JudgedRank) -> float:
         """Return the chance of the first species, or of any species of its group that the knowledge base holds."""
@@ -260,12 +263,17 @@ def candidate_confidences(
 
     The chances of the genus, family and order of the first species are shared by the other species of each among the
     best `N_JUDGED`, by the softmax of their scores; species beyond them get 0. So the species of a genus have no more
-    confidence than the genus, and it does not depend on `n`. No species gets more than the first.
+    confidence than the genus, and it does not depend on `n`. No species gets more than the first. With a prior, they
+    are the chances by Bayes' rule.
 
     `lineages` are those of its first `N_JUDGED` species; there is at least one.
     """
     scores = ranking.scores[:N_JUDGED]
-    likely, _ = distributed(scores / temperature, 0, lineages[: len(scores)], chances)
+    if chances.spread is None:
+        likely, _ = distributed(scores / temperature, 0, lineages[: len(scores)], chances)
+    else:
+        given = dict(zip(chances.spread[0].tolist(), chances.spread[1].tolist(), strict=False))
+        likely = np.array([given.get(each, 0.0) for each in ranking.species[:N_JUDGED].tolist()])
     shares = np.minimum((1 - chances.unknown) * likely, chances.right("species"))
     found = [round(share, CHANCE_DIGITS) for share in shares[: min(n, len(scores))].tolist()]
     return (*found, *[0.0] * (min(n, len(ranking.scores)) - len(found)))
@@ -293,7 +301,7 @@ def distributed(
     """Return the chance of each species if the photo shows one of the knowledge base, and all lineages.
 
     Four placeholders follow the species: another species of the genus, family or order of the first, and any other.
-    They get the chances of the groups without another species.
+    They get what is left of a group's chance: no species gets more than the first.
 
     `scores` are divided by the temperature; `first` is the position of the first species of the ranking.
     """
@@ -308,11 +316,25 @@ def distributed(
         group = is_left if rank is None else is_left & same_taxon(every, first, rank)
         upto = 1.0 if rank is None else chances.held[rank]
         weights = np.where(group, softmax, 0.0)
-        if not weights.any():
-            weights[len(scores) - 1 + step] = 1.0
-        likely += (upto - given) * weights / weights.sum()
+        most = 1.0 if step == 0 else float(likely[first])
+        shared = _shares(weights, upto - given, most)
+        likely += shared
+        if step:
+            likely[len(scores) - 1 + step] += max(0.0, upto - given - float(shared.sum()))
         given, is_left = upto, is_left & ~group
     return likely, every
+
+
+def _shares(weights: Scores, mass: float, most: float) -> Scores:
+    """Return a mass in shares by the weights, none above `most`; the sum is less only where all reach it."""
+    shares, is_open = np.zeros(len(weights)), weights > 0
+    while mass > 0 and is_open.any():
+        found = np.where(is_open, mass * weights / weights[is_open].sum(), 0.0)
+        over = found > most
+        if not over.any():
+            return shares + found
+        shares[over], mass, is_open = most, mass - most * int(over.sum()), is_open & ~over
+    return shares
 
 
 def same_taxon(lineages: Sequence[Lineage], at: int, rank: JudgedRank) -> NDArray[np.bool_]:

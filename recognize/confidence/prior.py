@@ -125,18 +125,23 @@ class Prior(ABC, Generic[TakenT]):
             lineages: lineages of `judged(before, after)`.
             taken: facts on the photo.
         """
-        species = judged(before, after)
-        at = {int(each): i for i, each in enumerate(before.species)}
-        scores = before.scores[[at[int(each)] for each in species]] / self.temperature
-        first, new = (int(np.flatnonzero(species == ranking.species[0])[0]) for ranking in (before, after))
-        likely, every = distributed(scores, first, lineages, chances)
+        if chances.spread is None:
+            species = judged(before, after)
+            at = {int(each): i for i, each in enumerate(before.species)}
+            scores = before.scores[[at[int(each)] for each in species]] / self.temperature
+            first = int(np.flatnonzero(species == before.species[0])[0])
+            likely, every = distributed(scores, first, lineages, chances)
+        else:  # of an earlier prior
+            species, likely, every = chances.spread
+        new = int(np.flatnonzero(species == after.species[0])[0])
         n_others = len(every) - len(species)
         weighted = likely * np.exp(np.concatenate([self.log_odds_of(species, taken), np.zeros(n_others)]))
         held = {
             rank: round(float(weighted[same_taxon(every, new, rank)].sum() / weighted.sum()), CHANCE_DIGITS)
             for rank in RANKS
         }
-        return replace(chances, held=held, unknown=self._unknown(chances.unknown, float(weighted.sum()), taken))
+        unknown = self._unknown(chances.unknown, float(weighted.sum()), taken)
+        return replace(chances, held=held, unknown=unknown, spread=(species, weighted / weighted.sum(), every))
 
     def _unknown(self, before: float, odds: float, taken: TakenT) -> float:
         """Return the chance of an unknown species from that before and the mean odds of the others; here unchanged."""

@@ -98,6 +98,8 @@ def test_alternatives_share_the_remainder_by_the_softmax_of_their_scores() -> No
         assert found == pytest.approx(expected, abs=1e-4), "candidates and the unknown species share the whole"
         assert candidate_confidences(scores, sure(0.8, unknown), temperature=2.0, n=2) == found[:2]
     assert candidate_confidences(ranking(1.0, 0.9), sure(0.3), temperature=1.0, n=2) == (0.3, 0.3), "none exceeds it"
+    found = candidate_confidences(ranking(1.0, 0.9, 0.8, -9.0), sure(0.3), temperature=0.1, n=4)
+    assert found == pytest.approx((0.3, 0.3, 0.3, 0.1), abs=1e-4), "what the second may not have goes to the next"
 
 
 def test_species_beyond_the_judged_ones_get_no_share() -> None:

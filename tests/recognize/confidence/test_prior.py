@@ -11,7 +11,7 @@ from data.errors import UsageError
 from data.images.decode import Photo
 from data.records import Answer, Candidate, Identification, Taxon
 from recognize import PRESETS, Recognizer, SpeciesList, explain
-from recognize.confidence.calibration import Chances, shipped_calibration
+from recognize.confidence.calibration import Chances, candidate_confidences, shipped_calibration
 from recognize.confidence.place import PlacePrior, contradicts, place_text, week_of
 from recognize.confidence.prior import TEMPERATURES, ListFit, ListPrior, judged, quarter_of, temperature_of
 from recognize.place_names import Place
@@ -71,7 +71,7 @@ def test_the_list_follows_the_season_of_a_dated_photo() -> None:
 
 
 def chances_by_loops(scores: Any, listed: Any, odds: Any, temperature: Any, chances: Any) -> Any:
-    """Apply Bayes' rule species by species: calibrated chances of groups, split by softmax, times the odds."""
+    """Apply Bayes' rule species by species: calibrated chances of groups, split by capped softmax, times the odds."""
     powers = [math.exp(score / temperature) for score in scores]
     first = max(range(10), key=lambda i: scores[i])
     groups = {"species": [first], "genus": [], "family": [], "order": [], "rest": []}
@@ -85,10 +85,14 @@ def chances_by_loops(scores: Any, listed: Any, odds: Any, temperature: Any, chan
     ]  # fmt: skip
     weight, unassigned = {}, dict.fromkeys(groups, 0.0)
     for (rank, members), part in zip(groups.items(), parts, strict=True):
-        if not members:  # another species of that genus or family, neither a candidate nor listed
-            unassigned[rank] = part
-        for i in members:
-            weight[i] = part * powers[i] / sum(powers[j] for j in members) * (odds if i in listed else 1)
+        left = sorted(members, key=lambda i: -powers[i])
+        while left:  # the likeliest first; none gets more than the first species
+            share = part * powers[left[0]] / sum(powers[j] for j in left)
+            share = share if rank == "species" else min(share, chances["species"])
+            first_left = left.pop(0)
+            weight[first_left] = share * (odds if first_left in listed else 1)
+            part -= share
+        unassigned[rank] = part  # of another species of that genus or family, neither a candidate nor listed
     new = max(range(10), key=lambda i: scores[i] + (temperature * math.log(odds) if i in listed else 0))
     whole = sum(weight.values()) + sum(unassigned.values())
     found = {"species": weight[new] / whole}
@@ -278,3 +282,25 @@ def test_a_confident_answer_contradicts_the_place_where_its_species_is_hardly_ev
         row = Identification(image="a.jpg", candidates=(rare,), answer_without_place=answer)
         assert contradicts(row) is expected, name
     assert contradicts(Identification(image="a.jpg", candidates=(rare,))) is None
+
+
+def test_a_prior_moves_candidates_by_its_odds_alone_also_after_another() -> None:
+    before, lineages = ranking([3.0, 2.9, 2.0, 1.0]), LINEAGES[:4]
+    held = {"species": 0.3, "genus": 0.5, "family": 0.7, "order": 0.7}
+    calibrated = Chances(held=held, unknown=0.2)  # type: ignore[arg-type]
+
+    def confidences(ranked: Ranking, chances: Chances) -> dict[int, float]:
+        ordered = [LINEAGES[i] for i in ranked.species]
+        found = candidate_confidences(ranked, chances, ordered, temperature=2.0, n=4)
+        return dict(zip(ranked.species.tolist(), found, strict=True))
+
+    plain = confidences(before, calibrated)
+    made = place_prior()
+    placed = made.apply(before, (LISBON, None))
+    chances = made.chances(before, placed, calibrated, lineages, (LISBON, None))
+    found = confidences(placed, chances)
+    assert found[0] / found[1] == pytest.approx(plain[0] / plain[1] / 10, rel=1e-2), "hardly ever reported there"
+    assert found[2] / found[3] == pytest.approx(plain[2] / plain[3], rel=1e-2)
+    neutral = place_prior(odds=1.0)
+    again = neutral.apply(placed, (LISBON, None))
+    assert confidences(again, neutral.chances(placed, again, chances, lineages, (LISBON, None))) == found
