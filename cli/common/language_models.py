@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
-from cli.common import output
-from cli.common.settings import Invocation, Settings
+from cli.common import options, output
+from cli.common.settings import Settings
 from data.errors import MissingRequirement, UsageError
 from data.words import plural
 
@@ -60,9 +58,8 @@ def open_distiller(
                 raise UsageError(
                     f"{option} needs a model, and the distiller {name} uses none.", hint="Add --distiller model."
                 )
-        yield OpenDistiller(
-            distiller=make_distiller(name, keep_names=settings.keep_names)
-        )  # prompts of the settings are for models
+        # Prompts of the settings are for models.
+        yield OpenDistiller(distiller=make_distiller(name, keep_names=settings.keep_names))
         return
     with connect_model(settings, "text", budget=Budget(max_cost), offline=offline or is_dry_run) as chat:
         made = make_distiller(name, chat=chat, prompts=settings.prompts, keep_names=settings.keep_names)
@@ -82,7 +79,7 @@ def connect_model(settings: Settings, kind: str, *, budget: Budget, offline: boo
 
     hint = f'Add [llm.{kind}] with model = "...", base_url = "https://.../v1" and api_key_env = "...".'
     endpoint, key = _endpoint(settings, kind, budget, offline=offline, missing="No model set", hint=hint)
-    cache = ReplyCache(settings.home / REPLIES, fresh=is_fresh())
+    cache = ReplyCache(settings.home / REPLIES, fresh=options.invocation().fresh)
     with Connection(endpoint, key, cache=cache, budget=budget, offline=offline) as chat:
         yield chat
 
@@ -95,15 +92,9 @@ def connect_images(settings: Settings, *, budget: Budget, offline: bool) -> Iter
 
     hint = 'Add [llm.image] with model = "gpt-image-1", price_per_request and api_key_env = "...".'
     endpoint, key = _endpoint(settings, "image", budget, offline=offline, missing="No image generator set", hint=hint)
-    cache = DrawingCache(settings.home / DRAWINGS, fresh=is_fresh())
+    cache = DrawingCache(settings.home / DRAWINGS, fresh=options.invocation().fresh)
     with ImageConnection(endpoint, key, cache=cache, budget=budget, offline=offline) as images:
         yield images
-
-
-def is_fresh() -> bool:
-    """Return whether `--no-cache` is given: models are asked again."""
-    context = click.get_current_context(silent=True)
-    return context is not None and isinstance(context.obj, Invocation) and context.obj.fresh
 
 
 def _endpoint(
@@ -113,9 +104,8 @@ def _endpoint(
     endpoint = settings.llm.get(kind)
     if endpoint is None:
         raise MissingRequirement(f"{missing}: fieldmark.toml has no [llm.{kind}].", hint=hint)
-    context = click.get_current_context(silent=True)
-    if context is not None and isinstance(context.obj, Invocation) and budget not in context.obj.budgets:
-        context.obj.budgets.append(budget)
+    if budget not in (budgets := options.invocation().budgets):
+        budgets.append(budget)
     return endpoint, "" if offline else key_of(endpoint, os.environ, kind=kind)
 
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from cli.common import wiring
-from cli.common.language_models import DRAWINGS, connect_images, connect_model, cost_text, is_fresh
+from cli.common import options, wiring
+from cli.common.language_models import DRAWINGS, connect_images, connect_model, cost_text
 from cli.common.settings import Settings
 from data.errors import MissingRequirement
 from data.words import plural
@@ -33,7 +33,7 @@ def photo_cache(settings: Settings) -> CacheFile:
     """Return the cache of captions, vectors and chances of species by models on this machine, for each photo."""
     from data.cache_file import CacheFile
 
-    return CacheFile(settings.home / "rerank" / "photos.sqlite", fresh=is_fresh())
+    return CacheFile(settings.home / "rerank" / "photos.sqlite", fresh=options.invocation().fresh)
 
 
 def text_baseline(
@@ -111,7 +111,7 @@ def open_generator(
         from kb.endpoints.cache import DrawingCache
         from kb.endpoints.images import PipelineImages
 
-        cache = DrawingCache(settings.home / DRAWINGS, fresh=is_fresh())
+        cache = DrawingCache(settings.home / DRAWINGS, fresh=options.invocation().fresh)
         local = PipelineImages(visret.model, cache=cache, seed=visret.seed, arguments=visret.pipeline)
         return PromptGenerator(local.draw), None
     images = stack.enter_context(connect_images(settings, budget=budget, offline=offline))

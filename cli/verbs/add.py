@@ -152,16 +152,7 @@ def added_text(added: Added) -> str:
         if added.was_removed:
             return f"{added.name}: allowed again. Its texts and photos were deleted: add them again."
         return f"{added.name}: nothing added. Give it a --text, a --page or a --photo."
-    new = [
-        plural(n, noun)
-        for n, noun in (
-            (added.new_texts, "text"),
-            (added.new_pages, "page"),
-            (added.new_photos, "photo"),
-            (added.new_credits, "credit"),
-        )
-        if n
-    ]
+    new = [plural(n, noun) for noun in ("text", "page", "photo", "credit") if (n := getattr(added, f"new_{noun}s"))]
     return output.as_fields(
         {
             "new" if added.is_new else "added to": added.name,

@@ -28,8 +28,6 @@ from kb.pipeline.settings import BuildSettings
 if TYPE_CHECKING:
     from data.cache_file import CacheFile
     from data.contracts import Checklist, Encoders
-    from data.records import Status
-    from kb.distill.distillers import AnyDistiller
     from kb.pipeline.selection import Selection
 
 OLDEST_S: Final = 24 * 3600
@@ -280,6 +278,7 @@ def _language_of(path: Path) -> str:
     return layout.require().language if layout.toml.exists() else "en"
 
 
+# Long: parse, wire, call and print.
 @click.command()
 @click.option("--taxon", "taxa", multiple=True, metavar="T",
               help="Class, order, family, genus or species by any name; may be repeated.")  # fmt: skip
@@ -336,7 +335,7 @@ def build(
 
     given = BuildArguments(is_dry_run=dry_run, has_api_url=api_url is not None, **chosen)
     settings = options.settings(kb=kb, api_url=api_url, profile=profile, contact=contact, distiller=distiller)
-    options.method_settings("build", BuildSettings)  # to report invalid ones before the first request
+    method = options.method_settings("build", BuildSettings)  # invalid ones are reported before the first request
     path = settings.kb or given.default_path
     began = time.monotonic()
     stopped: CostStop | None = None
@@ -348,7 +347,23 @@ def build(
             distilling = stack.enter_context(open_distiller(settings, path, max_cost=max_cost, offline=offline))
             meter = stack.enter_context(named_calls(quiet=options.invocation().quiet))
             selection, encoders = _selected(given, settings, path, stack, meter)
-            status = _built(given, settings, path, selection, encoders, distilling.distiller, stack, meter)
+            status = library.build(
+                path,
+                (),
+                selection.source,
+                encoders,
+                terms=selection.terms,
+                located=selection.located,
+                selection=selection.name,
+                limit=given.limit,
+                only=given.only,
+                distiller=distilling.distiller,
+                settings=method,
+                checklist=selection.checklist,
+                language=settings.language,
+                progress=lambda stage: meter(stage.stage, stage.done, stage.total, stage.failed),
+                engine=stack.enter_context(open_engine(settings)),
+            )
     except CostStop as error:  # outside the stack, so that the look-ups are kept
         stopped = error
         with library.open(path) as store:
@@ -399,37 +414,6 @@ def _selected(
             scratch = Path(stack.enter_context(TemporaryDirectory()))
             selection = with_names_as_checklist(selection, given.names, path, scratch)
     return selection, load_encoders(profile)
-
-
-def _built(
-    given: BuildArguments,
-    settings: Settings,
-    path: Path,
-    selection: Selection,
-    encoders: Encoders,
-    distiller: AnyDistiller,
-    stack: ExitStack,
-    meter: Meter,
-) -> Status:
-    import kb as library
-
-    return library.build(
-        path,
-        (),
-        selection.source,
-        encoders,
-        terms=selection.terms,
-        located=selection.located,
-        selection=selection.name,
-        limit=given.limit,
-        only=given.only,
-        distiller=distiller,
-        settings=options.method_settings("build", BuildSettings),
-        checklist=selection.checklist,
-        language=settings.language,
-        progress=lambda stage: meter(stage.stage, stage.done, stage.total, stage.failed),
-        engine=stack.enter_context(open_engine(settings)),
-    )
 
 
 def kept_text(path: Path, journal: CacheFile | None) -> str:

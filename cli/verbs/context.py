@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from data.records import Context
     from kb.endpoints.endpoint import Meter
     from kb.lookup.context_settings import ContextSources
-    from kb.lookup.query_file import FileQuery
 
 
 @click.command()
@@ -100,28 +99,24 @@ def context(
             learn=store,
         ) as sources,
     ):
-        written = set[str]()
+        written, rows = set[str](), list[object]()
         encoder = wiring.load_encoders(knowledge.info.profile).sentence
         answers = contexts(knowledge, [query.text for query in queries], encoder, sources)
-
-        def noted() -> Iterator[tuple[FileQuery, Context]]:
-            for query, answer in zip(queries, answers, strict=True):
+        try:
+            for i, (query, answer) in enumerate(zip(queries, answers, strict=True)):
                 if answer.written_by is not None and answer.asked_on is None:
                     written.add(answer.query)
-                yield query, answer
-
-        try:
+                if form == "text":
+                    meant = [] if answer.found else suggestions(knowledge, query.text)
+                    text = context_text(answer, has_model=sources.chat is not None, meant=meant)
+                    output.write(text if file is None else "\n" * (i > 0) + f"# {query.text}\n{text}")
+                    continue
+                row = to_json(answer)
+                rows.append({"query_id": query.query_id, **row} if query.query_id else row)
+                if form == "jsonl":
+                    output.write(json.dumps(rows.pop(), ensure_ascii=False))
             if form == "json":
-                found = [_row(query, to_json(answer)) for query, answer in noted()]
-                output.write(output.as_json(found[0] if file is None else found))
-            else:
-                for i, (query, answer) in enumerate(noted()):
-                    if form == "jsonl":
-                        output.write(json.dumps(_row(query, to_json(answer)), ensure_ascii=False))
-                    else:
-                        meant = [] if answer.found else suggestions(knowledge, query.text)
-                        text = context_text(answer, has_model=sources.chat is not None, meant=meant)
-                        output.write(text if file is None else "\n" * (i > 0) + f"# {query.text}\n{text}")
+                output.write(output.as_json(rows[0] if file is None else rows))
         finally:
             # Also after an interrupt: the user pays for this, and may not know that a model is configured.
             if spent := _spent(sources, budget.meter):
@@ -172,7 +167,3 @@ def _spent(sources: ContextSources, meter: Meter) -> str:
     cost = cost_text(meter, "search" if sources.chat is None else "text")
     models = " and ".join(each.name for each in (sources.search, sources.chat) if each is not None)
     return f"{models}: {plural(meter.calls, 'call')}, cost {cost} ({off} turns this off)"
-
-
-def _row(query: FileQuery, answer: object) -> object:
-    return {"query_id": query.query_id, **answer} if query.query_id and isinstance(answer, dict) else answer

@@ -235,12 +235,12 @@ class Conversation:
         answer = _asked(_MARKS)
         if answer is None or answer.lower() in _QUIT:
             return session, True
-        if answer.lower() in _UNDO:
-            return self._undone(session), False
         shown = session.turns[-1].ids
         try:
+            if answer.lower() in _UNDO:
+                return self._search.undo(session), False
             return self._search.mark(session, [shown[number - 1] for number in numbers_in(answer, len(shown))]), False
-        except BadInput as error:
+        except (BadInput, UsageError) as error:  # nothing to undo
             _say(error)
             return session, False
 
@@ -266,13 +266,6 @@ class Conversation:
                 if not answer:
                     raise
                 _say(error)
-
-    def _undone(self, session: Session) -> Session:
-        try:
-            return self._search.undo(session)
-        except UsageError as error:
-            _say(error)
-            return session
 
 
 def numbers_in(answer: str, n: int) -> list[int]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @options.kb_option()
 @options.format_option("text", "json")
 def show(name: str, kb: Path | None, form: str) -> None:
-    """Show a species or a term: summary with its evidence, range, reference photos with credits, terms.
+    """Show a species or a term: summary with its evidence, reference photos with credits, terms.
 
     NAME is a scientific name, a common name or a term. Of a genus, family or order, the species are listed.
 
@@ -62,14 +62,11 @@ def species_payload(found: FoundSpecies) -> dict[str, object]:
         payload["summary"] |= {"text": summary.text, "words": summary.words}
     for given, anchor in zip(payload["anchors"], found.entry.anchors, strict=True):
         given["credit"] = anchor.credit
-    return {
-        **payload,
-        "terms": [to_json(term) for term in found.terms],
-    }
+    return {**payload, "terms": [to_json(term) for term in found.terms]}
 
 
 def species_text(found: FoundSpecies) -> str:
-    """Return a species for people: names, summary with its evidence, range, reference photos with credits, terms."""
+    """Return a species for people: names, summary with its evidence, reference photos with credits, terms."""
     entry = found.entry
     taxon = entry.taxon
     head = {

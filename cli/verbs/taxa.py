@@ -24,19 +24,15 @@ COLUMNS = (
     *("name", "scientific_name", "common_name", "taxon_id", "rule", "matched_name"),
     *("other_species", "reason", "suggestions"),
 )
-LISTS = ("other_species", "suggestions")
 TABLES = (".csv", ".tsv", ".json")  # other files are names, one a line, whatever commas they have
 
 
 @click.command()
 @click.argument("name", nargs=-1)
 @options.kb_option("Also count the species of this knowledge base.", needed=True)
-@click.option(
-    "--file",
-    type=click.Path(dir_okay=False, path_type=Path, allow_dash=True),
-    metavar="FILE",
-    help="Match the names of a file: one a line (- is stdin), or a CSV or JSON list as for --species-list.",
-)
+@click.option("--file", type=click.Path(dir_okay=False, path_type=Path, allow_dash=True), metavar="FILE",
+              help="Match the names of a file: one a line (- is stdin), or a CSV or JSON list as for "
+              "--species-list.")  # fmt: skip
 @options.checklist_option
 @options.format_option("table", "csv", "json")
 def taxa(name: tuple[str, ...], kb: Path | None, file: Path | None, checklist: str | None, form: str) -> None:
@@ -63,8 +59,6 @@ def taxa(name: tuple[str, ...], kb: Path | None, file: Path | None, checklist: s
 
 def report_taxon(kb: Path | None, name: str, form: str, listed: str | None) -> None:
     """Print the taxon with a name, and the number of its species in the knowledge base, if there is one."""
-    from data.codec import to_json
-    from data.records import TaxonMatch
     from kb.checklist.wiki_checklist import WikiChecklist
     from kb.lookup.entries import missing_species, why_missing
 
@@ -85,15 +79,9 @@ def report_taxon(kb: Path | None, name: str, form: str, listed: str | None) -> N
     if notes:
         output.note(notes)
     if form == "json":
-        match = TaxonMatch(
-            taxon_id=taxon.taxon_id,
-            scientific_name=taxon.scientific_name,
-            common_name=taxon.common_name,
-            rank=taxon.rank,
-            score=1.0,
-        )
-        row = {**to_json(match), "lineage": dict(taxon.lineage), "matched_as": matched_as}
-        output.write(output.as_json([row]))
+        names = ("taxon_id", "scientific_name", "common_name", "rank")
+        row = {**{name: getattr(taxon, name) for name in names}, "score": 1.0, "lineage": dict(taxon.lineage)}
+        output.write(output.as_json([{**row, "matched_as": matched_as}]))
         return
     fields = {
         "rank": taxon.rank,
@@ -218,7 +206,7 @@ def table(listed: Sequence[dict[str, object]]) -> str:
     parts = []
     for heads, columns, key, is_given in tables:
         cells = [
-            [_joined(row, name) if name in LISTS else row[name] for name in columns]
+            ["; ".join(cell) if isinstance(cell := row[name], list) else cell for name in columns]
             for row in listed
             if bool(row[key]) == is_given
         ]
@@ -234,9 +222,3 @@ def summary(found: Reconciled) -> str:
     has = "has" if len(found.shared) == 1 else "have"
     several = f"; {len(found.shared):,} species {has} several names" if found.shared else ""
     return f"{len(found.matched):,} of {n:,} names matched{several}" + (f"\nby {by}" if by else "")
-
-
-def _joined(row: dict[str, object], column: str) -> str:
-    names = row[column]
-    assert isinstance(names, list)
-    return "; ".join(names)

@@ -28,18 +28,10 @@ if TYPE_CHECKING:
 @click.command()
 @options.kb_option(needed=True)
 @click.option("--contact", metavar="ADDRESS", help="Your address for the User-Agent; Wikimedia requires one.")
-@click.option(
-    "--api-url",
-    metavar="URL",
-    help="The wiki's api.php, which alone gets a login; the knowledge base records none.",
-)
-@click.option(
-    "--source",
-    "kinds",
-    multiple=True,
-    type=click.Choice(["wikipedia", "folder", "starter", "web"]),
-    help="Kind of source to update from; may be repeated.  [default: all]",
-)
+@click.option("--api-url", metavar="URL",
+              help="The wiki's api.php, which alone gets a login; the knowledge base records none.")  # fmt: skip
+@click.option("--source", "kinds", multiple=True, type=click.Choice(["wikipedia", "folder", "starter", "web"]),
+              help="Kind of source to update from; may be repeated.  [default: all]")  # fmt: skip
 @options.cost_options
 @options.format_option("text", "json")
 @click.pass_context
@@ -73,8 +65,7 @@ def update(
     began = time.monotonic()
     with ExitStack() as stack:
         encoders = wiring.load_encoders(profile)
-        # The distiller is the knowledge base's own.
-        own = replace(settings, distiller=None)
+        own = replace(settings, distiller=None)  # the knowledge base has its own
         distilling = stack.enter_context(open_distiller(own, path, max_cost=max_cost, offline=offline))
         sources: list[ArticleSource] = []
         for origin in origins:
