@@ -22,6 +22,7 @@ NO_BIRD: Final = "no bird"
 PLAIN_FROM: Final = 0.9
 """From this confidence on, a species is named without "probably"."""
 ABSENT: Final = "Probably not in the knowledge base"
+NO_PHOTOS: Final = "The knowledge base has no photos of these species to show. This command gets photos and texts:"
 _ODDS: Final = UNKNOWN_FROM / (1 - UNKNOWN_FROM)
 _LEAST_UNKNOWN: Final = 0.05  # smaller chances of an unknown species are not mentioned
 
@@ -139,11 +140,8 @@ def _closest(row: Identification) -> tuple[str, ...]:
     With a percentage where there is a calibration, the most confident first, but not beside the choice of a reader.
     """
     answer, is_shared = row.answer, not is_reader_choice(row)
-    others = [each for each in row.candidates if answer is None or not is_answer(answer, each)]
-    shares = [(each.confidence if is_shared else None, candidate_name(each)) for each in others]
-    if is_shared:
-        shares.sort(key=lambda pair: -(pair[0] or 0))
-    shares = shares[:MOST_ALTERNATIVES]
+    others = [each for each in by_confidence(row) if answer is None or not is_answer(answer, each)]
+    shares = [(each.confidence if is_shared else None, candidate_name(each)) for each in others[:MOST_ALTERNATIVES]]
     unknown = answer.p_unknown if answer is not None and is_shared else None
     is_answer_itself = row.status == "unknown" or not shares
     if unknown is not None and unknown >= _LEAST_UNKNOWN and not is_answer_itself:
@@ -153,6 +151,15 @@ def _closest(row: Identification) -> tuple[str, ...]:
     return tuple(
         f"{'or ' if is_named else ''}{name}{'' if share is None else f', {percent(share)}'}" for share, name in shares
     )
+
+
+def by_confidence(row: Identification) -> list[Candidate]:
+    """Return the candidates, the most confident first, as all output for readers orders them.
+
+    The first by score stays the first; without confidences, and beside the choice of a reader, all stay.
+    """
+    first, others = row.candidates[:1], row.candidates[1:]
+    return [*first, *(others if is_reader_choice(row) else sorted(others, key=lambda each: -(each.confidence or 0)))]
 
 
 def _common_group(row: Identification) -> str:
@@ -172,8 +179,9 @@ def _alone(row: Identification) -> tuple[str, ...]:
         return ()
     odds = answer.p_unknown / max(1 - answer.p_unknown, 1e-6) * (1 - prior) / prior
     alone = odds * UNKNOWN_PRIOR / (1 - UNKNOWN_PRIOR)
-    if (alone > _ODDS) == (row.status == "unknown"):
-        return ()
+    status = status_of(answer)  # that of the row may be by a species list
+    if (alone > _ODDS) == (status == "unknown") or (status == "not_sure" and answer.p_unknown > UNKNOWN_FROM):
+        return ()  # the latter is a poor look, which is never called unknown
     if alone > _ODDS:
         return (
             f"By itself it would be probably not in the knowledge base; in this run only {percent(prior)} of the "
@@ -191,8 +199,8 @@ def place_line(row: Identification) -> str:
         return ""
     first = row.candidates[0]
     if first.range_text is None:
-        return f"Place: nothing is known of {first.common_name} in {row.place_name}"
-    return f"Place: {first.common_name} is {first.range_text} ({row.place_name})"
+        return f"Place: nothing is known of {short_name(first)} in {row.place_name}"
+    return f"Place: {short_name(first)} is {first.range_text} ({row.place_name})"
 
 
 def candidate_name(candidate: Candidate) -> str:

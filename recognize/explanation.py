@@ -12,9 +12,9 @@ from data.contracts import KnowledgeStore
 from data.errors import UsageError
 from data.lexicon.appearance import MARKED_AS, appearance, kind_of
 from data.lexicon.marks import Mark, find_marks, sentences_of_words
-from data.lexicon.words import BIRDS, near_colours, shared_group, stem
+from data.lexicon.words import BIRDS, group_of_taxon, near_colours, shared_group, stem
 from data.records import Candidate, Identification, SpeciesEntry
-from recognize.answers import short_name
+from recognize.answers import by_confidence, short_name
 
 # At commas, "and the", and verbs: "green skin surrounds the eye".
 _CLAUSE: Final = re.compile(r"[,;:]\s|\b(?:and|while|but|\w+s)\s(?=(?:the|its|each|an?)\b)")
@@ -141,7 +141,7 @@ _SAME_PICTURE: Final = 0.9995
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """The evidence for an answer and its differences from the second candidate."""
+    """The evidence for an answer and its differences from the second candidate, the next by confidence."""
 
     first: Candidate
     second: Candidate | None = None
@@ -159,6 +159,8 @@ class Explanation:
     """Warning if a candidate has this photo, or a copy, as an anchor."""
     score_text: str = ""
     """Comparison of the scores."""
+    photos_command: str = ""
+    """Command that gets photos and texts, where no reference photo of the two can be shown."""
     text: str = ""
     """The whole explanation in a few sentences."""
 
@@ -171,13 +173,14 @@ def explain(store: KnowledgeStore, identification: Identification) -> Explanatio
     """
     if not identification.candidates:
         raise UsageError(f"Nothing to explain: {identification.error or 'no candidates'}")
-    first, *others = identification.candidates[:2]
+    first, *others = by_confidence(identification)[:2]
     anchor_text = _about_anchor(identification.candidates)
+    entries = store.species([each.taxon_id for each in (first, *others)])
+    command = photos_command(entries)
     if not others:
         text = f"{short_name(first)} is the only candidate. {anchor_text}".rstrip()
-        return Explanation(first=first, anchor_text=anchor_text, text=text)
+        return Explanation(first=first, anchor_text=anchor_text, text=text, photos_command=command)
     second = others[0]
-    entries = store.species([first.taxon_id, second.taxon_id])
     texts = [entry.summary.text if entry.summary else "" for entry in entries]
     found = contrast(texts[0], texts[1], shared_group(entry.taxon.lineage for entry in entries))
     ours, theirs = (parts_of_score(identification.preset, each) for each in (first, second))
@@ -198,8 +201,20 @@ def explain(store: KnowledgeStore, identification: Identification) -> Explanatio
         only_second=tuple(mark.shown for mark in found.only_theirs),
         anchor_text=anchor_text,
         score_text=score_text,
+        photos_command=command,
         text=" ".join(filter(None, [score_text, anchor_text, *_about_marks(first, second, entries, found)])),
     )
+
+
+def photos_command(entries: Sequence[SpeciesEntry]) -> str:
+    """Return the command that gets photos and texts of the family of birds, where there is no photo to show."""
+    if not entries or any(anchor.sha256 for each in entries for anchor in each.anchors):
+        return ""
+    taxon = entries[0].taxon
+    if group_of_taxon(taxon.lineage) != BIRDS:
+        return ""  # families of other groups are not known to `kb build`
+    name = taxon.lineage.get("family") or taxon.scientific_name
+    return f"kb build --taxon {name if ' ' not in name else repr(name)} --contact you@example.org"
 
 
 def _about_anchor(candidates: Sequence[Candidate]) -> str:

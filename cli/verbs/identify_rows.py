@@ -15,6 +15,8 @@ from data.frames import escape_formula
 from data.records import Answer, Candidate, Identification
 from data.words import plural
 from recognize.answers import (
+    NO_PHOTOS,
+    by_confidence,
     candidate_name,
     failures_text,
     is_answer,
@@ -50,6 +52,8 @@ COLUMNS: Mapping[str, str] = {
     **dict.fromkeys(("looks_like", "looks_like_common_name"), "text"),
     "bird": "integer",
     "shows": "text",
+    **dict.fromkeys(("answer", "first_candidate", "second_candidate"), "text"),
+    **dict.fromkeys(("first_confidence", "second_confidence"), "number"),
 }
 """Column of CSV and Parquet with one row per photo -> text, integer or number; add new columns at the end."""
 CANDIDATE_COLUMNS: Mapping[str, str] = {
@@ -69,14 +73,12 @@ _LONE_SURROGATES = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 
 
 LEAN_COLUMNS: Mapping[str, str] = {
-    **dict.fromkeys(("image", "status", "answer"), "text"),
-    "confidence": "number",
-    **dict.fromkeys(("answer_rank", "answer_scientific_name", "answer_common_name"), "text"),
-    **dict.fromkeys(("first_candidate", "second_candidate"), "text"),
-    **dict.fromkeys(("first_confidence", "second_confidence"), "number"),
-    "bird": "integer",
-    "error": "text",
-}
+    name: COLUMNS[name]
+    for name in (
+        "image", "status", "answer", "confidence", "answer_rank", "answer_scientific_name", "answer_common_name",
+        "first_candidate", "second_candidate", "first_confidence", "second_confidence", "bird", "error",
+    )
+}  # fmt: skip
 """The columns of one row per photo by default: `answer` is the message of the table, candidates have both names."""
 LEAN_CANDIDATE_COLUMNS = ("image", "bird", "status", "rank", *list(CANDIDATE_COLUMNS)[len(COLUMNS) + 1 :][:5], "error")
 """The same with one row per candidate."""
@@ -135,7 +137,7 @@ def _records(row: Identification, per: Rows, columns: Columns) -> list[dict[str,
 
 def _all_records(row: Identification, per: Rows) -> list[dict[str, object]]:
     answer, without, read = row.answer, row.answer_without_list, row.reader
-    record: dict[str, object] = dict.fromkeys((*CANDIDATE_COLUMNS, *LEAN_COLUMNS))
+    record: dict[str, object] = dict.fromkeys(CANDIDATE_COLUMNS)
     names: tuple[str, ...] = ("image", "status", "error", "date", "kb", "preset", "calibration", "seconds")
     record |= {name: getattr(row, name) for name in (*names, "bird", "shows")}
     record["box"] = None if row.box is None else " ".join(f"{side:g}" for side in row.box)
@@ -156,7 +158,7 @@ def _all_records(row: Identification, per: Rows) -> list[dict[str, object]]:
         record["photos"] = _SEPARATOR.join(photo.image for photo in row.photos)
         record["unreadable_photos"] = _SEPARATOR.join(photo.image for photo in row.photos if photo.error) or None
     record["answer"] = None if row.status == "error" else message_of(row).headline
-    for name, candidate in zip(("first", "second"), row.candidates, strict=False):
+    for name, candidate in zip(("first", "second"), by_confidence(row), strict=False):
         record |= {f"{name}_candidate": candidate_name(candidate), f"{name}_confidence": candidate.confidence}
     if per == "photos":
         return [record]
@@ -289,20 +291,23 @@ def _reader_lines(row: Identification) -> list[str]:
     return [wrapped(f"Reader: {name}, {how}{f': {reason}' if reason else ''}", indent="  ")]
 
 
-def evidence_text(row: Identification, explanation: str) -> str:
-    """Return the evidence: summaries and reference photos of the first two candidates, and the explanation."""
+def evidence_text(row: Identification, explanation: str, photos_command: str = "") -> str:
+    """Return the evidence: summaries and reference photos of the first two candidates, and the explanation.
+
+    `photos_command` gets photos and texts where there are no photos.
+    """
     parts = []
-    for candidate in row.candidates[:2]:
+    for candidate in by_confidence(row)[:2]:
         parts.append(f"  {candidate_name(candidate)}")
         if candidate.summary:
             parts.append(wrapped(candidate.summary, indent="    "))
         parts += [
-            wrapped(
-                f"reference photo, similarity {anchor.similarity:.3f}: {anchor.credit or 'vector only, no photo'}",
-                indent="    ",
-            )
+            wrapped(f"reference photo, similarity {anchor.similarity:.3f}: {anchor.credit}", indent="    ")
             for anchor in candidate.anchors
+            if anchor.credit
         ]
     if explanation:
         parts.append(wrapped(explanation, indent="  "))
+    if photos_command:
+        parts.append(f"  {NO_PHOTOS}\n    {photos_command}")
     return "\n".join(parts)

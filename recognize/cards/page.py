@@ -19,6 +19,8 @@ from data.files import sha256_hex, write_atomic
 from data.records import Candidate, Identification, Reading, SpeciesEntry
 from data.words import plural
 from recognize.answers import (
+    NO_PHOTOS,
+    by_confidence,
     is_answer,
     is_reader_choice,
     is_strange,
@@ -32,7 +34,7 @@ from recognize.cards.index import is_card
 from recognize.cards.pictures import ANCHOR_PX, PHOTO_PX, STYLE, picture
 from recognize.cards.species import Shown, scores, species
 from recognize.confidence.calibration import ESTIMATED
-from recognize.explanation import Explanation, explain, parts_of_score
+from recognize.explanation import Explanation, explain, parts_of_score, photos_command
 
 THUMB_PX: Final = 160
 _MOST_OTHERS: Final = 8  # photos of an encounter beside the first
@@ -53,7 +55,7 @@ def write_card(store: AnchorStore, row: Identification, folder: Path) -> Path:
     With the last bird of a photo, cards of an earlier run that no longer apply are removed.
     """
     why = explain(store, row) if row.candidates else None
-    entries = store.species([candidate.taxon_id for candidate in row.candidates])
+    entries = store.species([candidate.taxon_id for candidate in by_confidence(row)])
     path = card_path(row.image, folder, row.bird)
     folder.mkdir(parents=True, exist_ok=True)
     write_atomic(path, card(row, why, entries, store.anchor_path).encode(errors="replace"))
@@ -89,16 +91,18 @@ def card(
 ) -> str:
     """Return the page of one photo.
 
-    `entries` are those of the candidates, in their order; `anchor_file` gives the file of an anchor by its SHA-256.
+    `entries` are those of the candidates, in the order of `by_confidence`; `anchor_file` gives the file of an anchor by
+    its SHA-256.
     """
+    candidates = by_confidence(row)
     shown = [
         Shown(rank=rank, candidate=candidate, entry=entry, parts=parts_of_score(row.preset, candidate))
-        for rank, (candidate, entry) in enumerate(zip(row.candidates, entries, strict=True), 1)
+        for rank, (candidate, entry) in enumerate(zip(candidates, entries, strict=True), 1)
     ]
     because = why.score_text if why is not None else ""
     parts = [f"<header>{verdict(row)}</header>", _photo(row, notes(row, why)) if row.status != "error" else ""]
     if shown:
-        focus, is_answer = _focus(row)
+        focus, is_answer = _focus(row, candidates)
         sections = species(shown, focus, is_answer=is_answer, anchor_file=anchor_file)
         parts.append(f"<div class=list>{_about_photos(entries)}{sections}{scores(shown, row.preset, because)}</div>")
     title = escape(f"{headline(row)} - {row.group or Path(row.image).name}")
@@ -165,18 +169,13 @@ def _other_photos(row: Identification) -> str:
 
 def _about_photos(entries: Sequence[SpeciesEntry]) -> str:
     """Return the source of reference photos, where there are none to show."""
-    if any(anchor.sha256 for each in entries for anchor in each.anchors):
-        return ""
-    return (
-        "<p class=note>No reference photos to show: the shipped knowledge has only vectors of them. To see photos, "
-        "build a knowledge base of your species from Wikipedia:<br>"
-        "<code>kb build --names my-birds.csv --kb my-birds.kb --contact you@example.org</code></p>"
-    )
+    command = photos_command(entries)
+    return f"<p class=note>{NO_PHOTOS}<br><code>{escape(command)}</code></p>" if command else ""
 
 
-def _focus(row: Identification) -> tuple[int, bool]:
+def _focus(row: Identification, candidates: Sequence[Candidate]) -> tuple[int, bool]:
     """Return the position of the candidate to compare the others with, and whether it is the answer."""
-    for position, each in enumerate(row.candidates):
+    for position, each in enumerate(candidates):
         if row.answer is not None and is_answer(row.answer, each):
             return position, True
     return 0, False
@@ -249,10 +248,11 @@ def notes(row: Identification, why: Explanation | None) -> str:
     parts = []
     if why is not None and why.anchor_text:
         parts.append(f"<p class=note>{escape(why.anchor_text)}</p>")
-    before = row.answer_without_list
-    if before is not None:
-        lines = message_of(replace(row, answer=before, candidates=(), reader=None)).lines
-        parts.append(f"<p class=note>Without the species list: {escape(lines[0])}.</p>")
+    for what, before in (("species list", row.answer_without_list), ("place", row.answer_without_place)):
+        is_other = row.answer is None or before is None or before.name != row.answer.name
+        if before is not None and (is_other or what == "species list"):
+            lines = message_of(replace(row, answer=before, candidates=(), reader=None)).lines
+            parts.append(f"<p class=note>Without the {what}: {escape(lines[0])}.</p>")
     if row.reader is not None:
         parts.append(_read(row.reader, row.candidates))
     return "".join(parts)

@@ -136,22 +136,18 @@ def draw_frame(picture: Image, box: Box, number: str) -> None:
 def figures(
     matches: tuple[AnchorMatch, ...], anchors: dict[str, Anchor], name: str, anchor_file: Callable[[str], Path]
 ) -> str:
-    """Return the reference photos of a species side by side, and one line for those stored as vectors only."""
-    shown, bare = [], []
+    """Return the reference photos of a species side by side, without those stored as vectors only."""
+    shown = []
     for match in matches:
         anchor = anchors.get(match.id)
         if anchor is None or anchor.sha256 is None:
-            bare.append(match.similarity)
             continue
         element = picture(anchor_file(anchor.sha256), ANCHOR_PX, f"a reference photo of {name}")
         caption = f"<b>similarity {match.similarity:.2f}</b><br>{credit(anchor)}"
         shown.append(f"<figure>{element}<figcaption>{caption}</figcaption></figure>")
-    parts = [f"<div class=anchors>{''.join(shown)}</div>"] if shown else []
-    if bare:
-        photos = "1 reference photo that is" if len(bare) == 1 else f"{len(bare)} reference photos that are"
-        similarities = ", ".join(f"{similarity:.2f}" for similarity in bare)
-        parts.append(f"<p class=small>Compared with {photos} stored as vectors only: similarity {similarities}.</p>")
-    return "".join(parts) or "<p class=small>The knowledge base has no reference photo of this species.</p>"
+    if not matches:
+        return "<p class=small>The knowledge base has no reference photo of this species.</p>"
+    return f"<div class=anchors>{''.join(shown)}</div>" if shown else ""
 
 
 def credit(anchor: Anchor) -> str:

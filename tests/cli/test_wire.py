@@ -108,14 +108,16 @@ def test_columns_of_a_photo_describe_its_answer() -> None:
 
 def test_the_lean_columns_say_what_the_table_says() -> None:
     second = replace(OK.candidates[0], scientific_name="Piranga rubra", common_name="Summer Tanager", confidence=0.1)
-    row = replace(OK, reader=None, candidates=(OK.candidates[0], second))
+    least = replace(second, scientific_name="Piranga flava", common_name="Tooth-billed Tanager", confidence=0.01)
+    row = replace(OK, reader=None, candidates=(OK.candidates[0], least, second))
     [cells] = csv.DictReader(io.StringIO(rows.header("csv", columns="lean") + rows.lines("csv", row, columns="lean")))
     assert list(cells.values()) == [
         "a.jpg", "identified", "Probably Northern Cardinal (Cardinalis cardinalis)", "0.83", "species",
         "Cardinalis cardinalis", "Northern Cardinal", "Northern Cardinal (Cardinalis cardinalis)",
         "Summer Tanager (Piranga rubra)", "0.83", "0.1", "1", "",
     ]  # fmt: skip
-    assert cells["answer"] in shown(row)[0]
+    assert cells["answer"] in shown(row)[0] and cells["second_candidate"] in shown(row)[1]
+    assert evidence_text(row, "").count("Summer Tanager (Piranga rubra)") == 1
     names = rows.header("csv", "candidates", "lean").strip()
     assert names == "image,bird,status,rank,taxon_id,scientific_name,common_name,candidate_confidence,score,error"
 

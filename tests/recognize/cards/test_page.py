@@ -106,6 +106,7 @@ OF_READER = {
 PLACED = replace(OTHER, scores={**OTHER.scores, "place": 0.0}, range_text="reported there and then")
 IN_OREGON = {
     "candidates": (PLACED,), "answer": species(0.8, 0.05, OTHER.scientific_name), "place_name": "Oregon in May",
+    "answer_without_place": species(),
 }  # fmt: skip
 WITHOUT_LIST = {
     species(0.4, name="Cyanocitta stelleri"): "Probably Cyanocitta stelleri, 40 % sure.",
@@ -117,11 +118,11 @@ SHOWN: list[tuple[tuple[Candidate, ...], dict[str, Any], list[str]]] = [
     ((), {"place": (47.6062, -122.3321), "date": "2026-05-01", "anchor_text": "Of Blue <Jay>."}, [
         "Blue Jay Cyanocitta cristata Best match Confidence not available for this knowledge base.", "It is <ahead>.",
         "1. Blue Jay 4.25 +4.00 +0.25", "similarity 0.75 A <b>birder</b> , CC BY 4.0",
-        "Compared with 1 reference photo that is stored as vectors only: similarity 0.50.",
         "Blue jay , revision 7, CC BY-SA 4.0", "Preset default, knowledge base birds.kb, calibration abc",
         "Of Blue <Jay>.", "jay <1>.jpg near 47.6, -122.3 2026-05-01",
     ]),
     ((), IN_OREGON, [
+        "Without the place: Blue Jay (Cyanocitta cristata), best match.",
         "computed with the place of the photo, not measured",
         "Place: Steller's Jay is reported there and then (Oregon in May).",
     ]),
@@ -235,7 +236,7 @@ def test_unknown_authors_are_stated_and_vector_anchors_have_no_picture(photo: Pa
     assert ">unknown author</a>, licence unknown" in html
     own = {"a": Anchor(anchor_id="a", subject_id="x", sha256="0" * 64)}
     assert "<b>similarity 0.50</b><br>your own" in figures(matches[:1], own, "Jay", lambda _: photo)
-    assert "stored as vectors only: similarity 0.25" in html
+    assert figures(matches[1:], anchors, "Jay", lambda _: photo) == ""
 
 
 def test_a_missing_photo_and_an_error_are_stated(photo: Path, tmp_path: Path) -> None:

@@ -276,10 +276,11 @@ def test_the_place_is_said_with_its_month() -> None:
 
 def test_a_confident_answer_contradicts_the_place_where_its_species_is_hardly_ever_reported() -> None:
     rare = Candidate(taxon_id="r", scientific_name="Rara avis", common_name="", score=0, scores={"place": -3.0})
-    cases = {("Rara avis", 0.9): True, ("Avis nova", 0.9): False, ("Rara avis", 0.89): None}
+    known = replace(rare, scientific_name="Avis nova", scores={"place": 0.0})
+    cases = {("Rara avis", 0.9): True, ("Gone avis", 0.9): True, ("Avis nova", 0.9): False, ("Rara avis", 0.89): None}
     for (name, confidence), expected in cases.items():
         answer = Answer(rank="species", name=name, confidence=confidence)
-        row = Identification(image="a.jpg", candidates=(rare,), answer_without_place=answer)
+        row = Identification(image="a.jpg", candidates=(rare, known), answer_without_place=answer)
         assert contradicts(row) is expected, name
     assert contradicts(Identification(image="a.jpg", candidates=(rare,))) is None
 
