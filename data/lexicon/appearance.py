@@ -186,7 +186,8 @@ class Appearance:
         is_of_part = place + 2 < len(words) and (
             words[place + 2] in _ARTICLES or self.part_at(words, place + 2) is not None
         )
-        return None if is_of_part else side
+        is_side_of_part = at >= 1 and words[at] in _COPULAS and self.part_at(words, at - 1)  # "the bill is pink below"
+        return None if is_of_part or is_side_of_part else side
 
     def _is_ahead(self, words: Sequence[str], at: int) -> bool:
         """Return whether a side stands before its look, as the first side of the sentence does or does not."""
@@ -195,8 +196,9 @@ class Appearance:
 
     def is_of_another(self, words: Sequence[str], part: int, look: int) -> bool:
         """Return whether a look after a part describes a noun that follows: "a black head and white face"."""
-        after = words[look + 1] if look + 1 < len(words) else "and"
-        is_noun = not self._may_follow(after) and after not in _ON | _PLACING | _NO_NOUNS
+        behind = (word for word in words[look + 1 : look + _MOST_BETWEEN] if not self._may_follow(word))
+        after = next(behind, "and")
+        is_noun = after not in _ON | _PLACING | _NO_NOUNS
         return words[part + 1] in ("and", "or") and is_noun and not self.marking_of(words, look)
 
     def is_of_all(self, words: Sequence[str], place: int) -> bool:

@@ -23,6 +23,13 @@ CONFLICT = -0.3  # points of a mark that a species contradicts: a white breast w
 BETWEEN_SIDES = 0.8  # likeness of a look on one side of the wings to one whose side is not told
 _BREAK = re.compile(r"\s*[,;.]\s*|\s+with\s+")
 _LIST_OF_PARTS = re.compile(r"\b(?:the )?((?:[a-z-]+(?:, | and |, and )(?:the )?)+[a-z-]+) (is|are) ([^,.;]+)")
+_PARTS_WITH_ONE_LOOK = re.compile(
+    r"((?:[a-z-]+ ){1,4}?(?:(?:on|over|across) (?:the )?)?)([a-z]+(?:, [a-z]+)*),? and ([a-z]+)(?![a-z-])"
+)
+_PART_WITH = re.compile(r"\b([a-z]+)(?: (?:is|are) .+?)?(?= with (.+))")
+_PART_BEFORE_LOOK = re.compile(r"\b([a-z]+), (?:and )?(?=([a-z-]+)((?: [a-z-]+){1,3}))")
+_CLAUSE = re.compile(r"[^,.;]+")
+_NEW_CLAUSE = re.compile(r", (?:and )?(?=(?:the|an?) )")
 
 
 class MarkIndex:
@@ -140,7 +147,9 @@ def _query_marks(description: str, group: str) -> list[tuple[str, str, bool]]:
     is_of_stage = any(others.get(word) in EARLY_STAGES for word in re.findall(r"[a-z-]+", description.lower()))
     pieces = [description] if is_of_stage else list(_phrases(description, group))
     marks = [mark for piece in pieces for mark in _marks(piece, group)]
-    return list(dict.fromkeys((part, look, likeness != 1) for part, look, likeness in marks))
+    # The words find a glossy or slender bird.
+    told = (mark for mark in marks if mark[0] or kind_of(mark[1]) == "colour")
+    return list(dict.fromkeys((part, look, likeness != 1) for part, look, likeness in told))
 
 
 def _marks(text: str, group: str) -> Iterator[tuple[str, str, float]]:
@@ -170,16 +179,42 @@ def _phrases(description: str, group: str) -> Iterator[str]:
 
 
 def _without_lists(text: str, group: str) -> str:
-    """Return a text with "the back and wings are black" as two sentences."""
+    """Return a text in lower case with each look beside its part, as sentences or phrases of their own.
+
+    "The back and wings are black", "a black back, rump and tail", "white underparts with many bold black spots".
+    """
+    parts, looks = _part_words(group), appearance(group)
 
     def expand(found: re.Match[str]) -> str:
         words = re.findall(r"[a-z-]+", found[1])
-        parts: Sequence[str] = [word for word in words if word not in ("and", "the")]
-        if len(parts) < 2 or not all(part in _part_words(group) for part in parts):
+        named: Sequence[str] = [word for word in words if word not in ("and", "the")]
+        if len(named) < 2 or not all(part in parts for part in named):
             return found[0]
-        return ". ".join(f"The {part} {found[2]} {found[3]}" for part in parts)
+        return ". ".join(f"The {part} {found[2]} {found[3]}" for part in named)
 
-    return _LIST_OF_PARTS.sub(expand, text.lower())
+    def repeat(found: re.Match[str]) -> str:
+        named = [*found[2].split(", "), found[3]]
+        if not all(part in parts for part in named) or not any(map(looks.has_look, re.findall("[a-z]+", found[1]))):
+            return found[0]
+        return "; ".join(f"{found[1]}{part}" for part in named)
+
+    def with_patterns(clause: str) -> str:
+        for found in _PART_WITH.finditer(clause):
+            words = found[2].split()
+            if found[1] in parts and not any(looks.part_at(words, i) for i in range(len(words))):
+                named = (word for word in words if kind_of(looks.look_of([word], 0) or "") == "pattern")
+                return "; ".join((clause, *(f"the {found[1]} is {word}" for word in named)))
+        return clause
+
+    def ended(found: re.Match[str]) -> str:
+        is_end = (
+            found[1] in parts and looks.has_look(found[2].partition("-")[0]) and not parts.isdisjoint(found[3].split())
+        )
+        return f"{found[1]}; " if is_end else found[0]
+
+    text = _LIST_OF_PARTS.sub(expand, _NEW_CLAUSE.sub("; ", text.lower()))
+    text = _PART_BEFORE_LOOK.sub(ended, _PARTS_WITH_ONE_LOOK.sub(repeat, text))
+    return _CLAUSE.sub(lambda found: with_patterns(found[0]), text)
 
 
 @cache
