@@ -133,6 +133,8 @@ def test_a_mark_counts_by_its_part_and_look() -> None:
         ("white wings", {"White wings.": 1, "The wings have white tips.": MARKING}),
         ("wing bars", {"It has wing bars.": 1, "The wings are white.": 0}),
         ("belly white", {"The throat, breast and belly are white, and the tail is long.": 1}),
+        ("belly white", {"A white throat, breast and belly.": 1, "A white throat, and the belly is red.": CONFLICT}),
+        ("spotted belly", {"The belly is buff with many very bold spots and bars.": 1, "The bill is red below.": 0}),
         ("breast long", {"The throat, breast and belly are white, and the tail is long.": 0}),
         ("grey bird, long, pointed bill", {"The plumage is grey. The bill is long.": 0.293}),
         ("belly white, back brown", {"The belly is white and the back brown.": 1, "The belly is brown.": -0.059}),
