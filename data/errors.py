@@ -139,10 +139,11 @@ class UnknownTaxon(BadInput):
 class AmbiguousTaxon(BadInput):
     """Several taxa have that name; the hint gives names that tell them apart."""
 
-    def __init__(self, name: str, *, choices: Sequence[str], where: str) -> None:
+    def __init__(self, name: str, *, choices: Sequence[str], where: str, more_with: str = "") -> None:
         shown = ", ".join(f'"{choice}"' for choice in choices[:10])
         more = f" and {len(choices) - 10:,} more" if len(choices) > 10 else ""
-        super().__init__(f'"{name}" names {len(choices):,} taxa in {where}.', hint=f"Choose one: {shown}{more}")
+        rest = f" ({more_with})" if more and more_with else ""
+        super().__init__(f'"{name}" names {len(choices):,} taxa in {where}.', hint=f"Choose one: {shown}{more}{rest}")
 
 
 class BadImage(BadInput):

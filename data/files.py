@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import logging
 import os
+import re
 import secrets
 import shutil
 import sqlite3
@@ -24,6 +25,8 @@ _log = logging.getLogger(__name__)
 MAKE_ROOM = "Finished work is kept: make room, and run the same command again."
 PART = ".part-"
 """Prefix of the names of unfinished files and folders."""
+STARTER = "starter"
+"""Name of the knowledge base that ships, and of the folder with it below `user_folder`."""
 _GZIP = zlib.MAX_WBITS | 16  # the form of gzip, in one call of C
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -42,6 +45,16 @@ def sha256_of_file(path: Path) -> str:
 def user_folder() -> Path:
     """Return the folder of Fieldmark's own files: `FIELDMARK_HOME`, else `~/.local/share/fieldmark`."""
     return Path(os.environ.get("FIELDMARK_HOME") or "~/.local/share/fieldmark").expanduser()
+
+
+def is_shipped(path: Path) -> bool:
+    """Return whether this is the folder of an unpacked shipped knowledge base."""
+    return path.parent.name == STARTER and re.fullmatch(r"[0-9a-f]{16}\.kb", path.name) is not None
+
+
+def place_of(path: Path) -> str:
+    """Return the words for a knowledge base in messages: the shipped one, whose folder says nothing, or its path."""
+    return "the shipped knowledge" if is_shipped(path) else f"the knowledge base {path}"
 
 
 def hint_to_allow_writing(path: Path, otherwise: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from data.cache_file import CacheFile
 from data.errors import FieldmarkError, MissingRequirement
-from data.files import sha256_hex, user_folder, writer_lock
+from data.files import STARTER, is_shipped, sha256_hex, user_folder, writer_lock
 from data.records import STAGES, Progress, Term
 from kb.store.knowledge_base import KnowledgeBase
 from kb.store.rows import term_of
@@ -21,7 +20,6 @@ from kb.store.rows import term_of
 if TYPE_CHECKING:
     from data.contracts import Encoders
 
-STARTER: Final = "starter"
 ENCODERS: Final = "fieldmark.encoders"
 """Entry points of encoders by profile; `kb` imports no encoder itself."""
 MAX_WAIT_S: Final = 300.0  # for another process that unpacks it
@@ -131,11 +129,6 @@ def _installed_encoders() -> Encoders:
         "The shipped knowledge needs the starter encoders, and no installed package offers them.",
         hint='pip install . in Fieldmark\'s folder, or kb.open("starter", encoders=recognize.load_encoders("starter"))',
     )
-
-
-def is_shipped(path: Path) -> bool:
-    """Return whether this is the folder of an unpacked shipped knowledge base."""
-    return path.parent.name == STARTER and re.fullmatch(r"[0-9a-f]{16}\.kb", path.name) is not None
 
 
 def learnt_terms(path: Path) -> list[Term]:

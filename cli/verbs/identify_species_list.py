@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from cli.common import output
 from data.errors import BadInput
+from data.files import place_of
 from data.words import plural
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def read_expected(store: KnowledgeBase, file: Path, off_list_share: float, *, qu
         output.warn(unknown_text(file, unknown))
     if not matched.taxon_ids:
         hint = summary(matched) if matched.absent else "Expected one species per line, a CSV, or an eBird download."
-        raise BadInput(f"No species of {file} is in the knowledge base {store.path}.", hint=hint)
+        raise BadInput(f"No species of {file} is in {place_of(store.path)}.", hint=hint)
     if not quiet:
         output.note(f"{file} ({listed.kind}): {summary(matched)}")
     return SpeciesList(

@@ -40,6 +40,8 @@ def show(name: str, kb: Path | None, form: str) -> None:
                 raise
             output.write_record(form, members, lambda: species_table(members))
             return
+    if not isinstance(found, Term) and found.note:
+        output.note(found.note)
     if isinstance(found, Term):
         output.write_record(form, {"term": found}, lambda: term_text(found))
     else:

@@ -18,14 +18,15 @@ from data.codec import dumps
 from data.contracts import ChatModel, TextEncoder
 from data.errors import FieldmarkError, NotCached, Refused, SourceError
 from data.event_loop import wait_for
-from data.files import sha256_hex, writer_lock
+from data.files import is_shipped, sha256_hex, writer_lock
 from data.records import ChatMessage, ChatRequest, Context, Source, Term, WebAnswer
 from kb.distill.prompts import DistilPrompts
 from kb.lookup.context_settings import ContextSources, Mode
+from kb.lookup.entries import subspecies_of
 from kb.lookup.findings import Findings, look_up, unexplained
 from kb.lookup.lookup_index import check_encoder, index_of, learn, query_key
 from kb.lookup.passages import compose, write_passage
-from kb.shipped import is_shipped, learnt_file
+from kb.shipped import learnt_file
 from kb.store.generations import publishing
 from kb.store.knowledge_base import KnowledgeBase
 from kb.store.layout import collection_name
@@ -104,7 +105,8 @@ def contexts(
                     names = ", ".join(f'"{term.name}"' for term in learnt)
                     _log.warning("Not stored, and looked up again next time: %s. %s", names, error)
             answer = compose(store, query, found)
-            return replace(answer, unexplained=unexplained(query, found, answer.passage)), found
+            said = answer.passage if subspecies_of(store, query) is None else f"{answer.passage} {query}"
+            return replace(answer, unexplained=unexplained(query, found, said)), found
 
     with ThreadPoolExecutor(N_PARALLEL) as pool:
         for start in range(0, len(queries), N_PARALLEL):

@@ -6,14 +6,15 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 from data.contracts import Checklist
 from data.errors import AmbiguousTaxon, BadInput, UnknownTaxon
+from data.files import place_of
 from data.frames import Columns
 from data.records import Source, SpeciesEntry, Taxon, Term
-from data.words import nearest, plural
+from data.words import capitalised, nearest, plural
 from kb.checklist.names import fold
 from kb.checklist.selection import choices, select, taxa_named
 from kb.lookup.lookup_index import index_of
@@ -128,6 +129,25 @@ def missing_species(store: KnowledgeBase, name: str) -> Taxon | None:
     return taxon if is_missing else None
 
 
+def subspecies_of(store: KnowledgeBase, name: str) -> tuple[Taxon, str] | None:
+    """Return the species of a subspecies and a sentence, without full stop, that says so; None for another name."""
+    from kb.checklist.avilist import AviList
+
+    name = " ".join(name.split())
+    checklist = store.checklist
+    if not isinstance(checklist, AviList) or taxa_named(checklist, name):
+        return None
+    # Subspecies are read from a large table (.3 s), which not every short description needs.
+    is_name = checklist.lacks(name) or _SCIENTIFIC.fullmatch(name) is not None
+    found = checklist.subspecies(name) if is_name else None
+    if found is None:
+        return None
+    return found[1], f"{capitalised(name)} is a subspecies of {found[1].common_name}"
+
+
+_SCIENTIFIC: Final = re.compile(r"[A-Z][a-z]+( [a-z]+){1,2}")
+
+
 def relatives(store: KnowledgeBase, taxon: Taxon) -> tuple[str, list[Taxon]]:
     """Return the nearest higher taxon of a species with members in the knowledge base, and these members."""
     for rank in RELATIVES:
@@ -146,7 +166,7 @@ def why_missing(store: KnowledgeBase, taxon: Taxon) -> tuple[str, str]:
     scientific = f" ({taxon.scientific_name})" if taxon.common_names else ""
     listed = store.checklist.name
     return (
-        f"{taxon.common_name}{scientific} is not in the knowledge base {store.path}: known by name only ({listed}).",
+        f"{taxon.common_name}{scientific} is not in {place_of(store.path)}: known by name only ({listed}).",
         f"Of {above} it holds {names}{more}." if members else "It holds no related species.",
     )
 
@@ -194,12 +214,14 @@ class FoundSpecies:
     """The source of each statement: the article, a web page or a text of the user."""
     terms: tuple[Term, ...]
     """The terms in the summary."""
+    note: str = ""
+    """That the name looked for is of a subspecies."""
 
 
 def find_entry(store: KnowledgeBase, name: str) -> FoundSpecies | Term:
     """Return the species with a scientific name, common name or id, or else the term with that name.
 
-    Names in every language count, and synonyms of the checklist.
+    Names in every language count, synonyms of the checklist, and names of subspecies, which find their species.
 
     Raises:
         UnknownTaxon: for an unknown name, with the nearest names.
@@ -227,9 +249,17 @@ def find_entry(store: KnowledgeBase, name: str) -> FoundSpecies | Term:
     if len(held) == 1:
         return _species(store, held[0].taxon_id)
     if len(listed) > 1:
-        raise AmbiguousTaxon(name, choices=choices(listed), where=store.checklist.name)
+        where = place_of(store.path) if held else store.checklist.name
+        raise AmbiguousTaxon(
+            name, choices=choices(held or listed), where=where, more_with=f"kb search {shlex.quote(name)}"
+        )
     if listed:
         raise _not_included(store, listed[0])
+    if lumped := subspecies_of(store, name):
+        taxon, note = lumped
+        if taxon.taxon_id not in store.taxon_ids:
+            raise _not_included(store, taxon, f"{note}. ")
+        return replace(_species(store, taxon.taxon_id), note=f"{note}.")
     index = index_of(store)
     for mention in index.names.find(name):
         if mention.kind == "term" and mention.text == name.strip():  # of the glossary
@@ -239,19 +269,20 @@ def find_entry(store: KnowledgeBase, name: str) -> FoundSpecies | Term:
             hint = f"Did you mean {', '.join(members)}? For more: kb search {shlex.quote(mention.text)}"
             raise BadInput(f'"{mention.text}" names {plural(len(mention.ids), "species", "species")}.', hint=hint)
     if reason := _left_out(store, name):
-        raise BadInput(f'"{name}" was left out of {store.path}: {reason}.', hint=ADD)
+        raise BadInput(f'"{name}" was left out of {place_of(store.path)}: {reason}.', hint=ADD)
     near = [known[text] for text in nearest(wanted, known, N_SUGGESTIONS, at_least=0.7)]
     near += [text for text in store.checklist.suggest(name, N_SUGGESTIONS) if fold(text) not in known]
-    raise UnknownTaxon(name, suggestions=near[:N_SUGGESTIONS], where=str(store.path))
+    raise UnknownTaxon(name, suggestions=near[:N_SUGGESTIONS], where=place_of(store.path))
 
 
-def _not_included(store: KnowledgeBase, taxon: Taxon) -> BadInput:
+def _not_included(store: KnowledgeBase, taxon: Taxon, note: str = "") -> BadInput:
     """Return the error for a taxon of the checklist without an entry of its own."""
     if taxon.rank != "species":
         hint = f"List its species: kb species --taxon {taxon.scientific_name}"
         article = "an" if taxon.rank[:1] in "aeiou" else "a"
         return BadInput(f"{taxon.scientific_name} is {article} {taxon.rank}, expected a species or a term.", hint=hint)
     message, hint = why_missing(store, taxon)
+    message = f"{note}{message}"
     if reason := _left_out(store, taxon.scientific_name):
         return BadInput(f"{message.removesuffix('.')}; left out: {reason}.", hint=f"{hint} {ADD}")
     return BadInput(message, hint=hint)

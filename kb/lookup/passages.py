@@ -13,13 +13,14 @@ from data.codec import json_object
 from data.errors import Refused
 from data.event_loop import wait_for
 from data.files import sha256_hex
-from data.lexicon.words import english_groups, group_of, tokens, words_of
+from data.lexicon.words import english_group, group_of, tokens, words_of
 from data.prompts import quoted
 from data.records import ChatMessage, ChatReply, ChatRequest, Context, Source, SpeciesEntry, Term, TermNote
 from data.words import NUMBERS, capitalised
 from kb.distill.prompts import DistilPrompts, cited_texts_schema
 from kb.distill.sentences import split_sentences
 from kb.lookup.context_settings import ContextSources
+from kb.lookup.entries import subspecies_of
 from kb.lookup.findings import Findings
 from kb.lookup.mentions import Mention, groups_in
 from kb.lookup.variants import (
@@ -60,12 +61,13 @@ def compose(store: KnowledgeBase, query: str, found: Findings) -> Context:
         words = MAX_MEMBER_WORDS if entry in members else MAX_SENTENCE_WORDS
         if text := species_passage(entry, found, query, max_words=words):
             parts.append(text)
-            sources += store.sources_of_text(entry, text) or [entry.source]
+            sources += store.sources_of_text(entry, text)
     answer = found.answer
     cited = () if answer is None else answer.citations or (answer.source,)
     passage = "\n".join(filter(None, ("" if answer is None else answer.definition, " ".join(parts))))
     others = dict.fromkeys(each for each in sources if each is not None and each not in cited)
-    listed = tuple(_group_line(store, group) for group in found.groups)
+    lumped = subspecies_of(store, query)
+    listed = (*([] if lumped is None else [lumped[1]]), *(_group_line(store, group) for group in found.groups))
     return Context(
         query=query,
         passage=passage,
@@ -89,16 +91,16 @@ def _group_line(store: KnowledgeBase, group: Mention) -> str:
         above = Counter(taxon.lineage.get(rank, "") for taxon in members)
         if "" not in above and (rank == "family" or len(above) > 1):
             held = Counter(taxon.lineage.get(rank) for taxon in store.taxa())
-            listed = [_counted(name, held[name]) for name, _ in above.most_common(MAX_GROUP_MEMBERS)]
+            listed = [_counted(name, n, held[name]) for name, n in above.most_common(MAX_GROUP_MEMBERS)]
             n_all = len(above)
     more = f" and {n_all - len(listed)} more" if n_all > len(listed) else ""
     return f"{capitalised(group.text)}: {', '.join(listed)}{more}"
 
 
-def _counted(name: str, n: int) -> str:
-    """Return a family or genus with its English name and the number of its species."""
-    english = "".join(f"{names.lower()}, " for names in english_groups().get(name, ())[:1])
-    return f"{name} ({english}{n} species)"
+def _counted(name: str, n: int, n_held: int) -> str:
+    """Return a family or genus with its English name, the number of species meant, and of all its species if more."""
+    english = f"{names}, " if (names := english_group(name)) else ""
+    return f"{name} ({english}{n if n == n_held else f'{n} of {n_held}'} species)"
 
 
 def described_members(store: KnowledgeBase, found: Findings) -> list[SpeciesEntry]:

@@ -15,7 +15,7 @@ from data.lexicon.words import VISUAL_GROUPS, column, group_of_taxon, groups, to
 from data.records import TaxonMatch
 from kb.checklist.names import fold
 from kb.checklist.selection import taxa_named
-from kb.lookup.entries import MAX_NAME_WORDS, relatives
+from kb.lookup.entries import MAX_NAME_WORDS, relatives, subspecies_of
 from kb.lookup.field_marks import MarkIndex
 from kb.lookup.findings import is_plain
 from kb.lookup.lookup_index import LookupIndex, check_encoder, index_of, kept, vector_of
@@ -191,7 +191,8 @@ def _points_of_checklist(store: KnowledgeBase, index: LookupIndex, text: str) ->
     """Return the points of the species that the checklist knows by a name, or of those next to a species with it."""
     held = {taxon.taxon_id for taxon in index.taxa}
     points: dict[str, float] = {}
-    for found in taxa_named(store.checklist, text):
+    lumped = subspecies_of(store, text)
+    for found in taxa_named(store.checklist, text) if lumped is None else lumped[:1]:
         if found.taxon_id in held:
             points[found.taxon_id] = NAME
         elif found.rank == "species":

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from data.contracts import KnowledgeStore
-from data.files import sha256_hex, write_atomic
+from data.files import is_shipped, sha256_hex, write_atomic
 from data.records import Candidate, Identification, Reading, SpeciesEntry
 from data.words import plural
 from recognize.answers import (
@@ -184,7 +184,9 @@ def _focus(row: Identification, candidates: Sequence[Candidate]) -> tuple[int, b
 def _foot(row: Identification) -> str:
     if row.status == "error":
         return ""
-    origin = f"Preset {row.preset}, knowledge base {Path(row.kb).name}, calibration {row.calibration or 'none'}."
+    path = Path(row.kb)
+    place = "the shipped knowledge" if is_shipped(path) else f"knowledge base {path.name}"
+    origin = f"Preset {row.preset}, {place}, calibration {row.calibration or 'none'}."
     rights = "Photos and texts belong to their authors, under the licences beside them."
     return f"<footer class=small>{escape(origin)} {rights}</footer>"
 

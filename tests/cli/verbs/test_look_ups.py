@@ -36,6 +36,21 @@ def test_a_species_without_an_entry_is_reported_with_its_relatives(cli: Any, bui
     assert "known by name only" in outcome.stderr
 
 
+def test_subspecies_find_their_species_and_shared_names_those_held(cli: Any, tmp_path: Path) -> None:
+    for name in ("Carrion Crow", "European Robin", "American Robin", "Snowy Owl"):
+        write_bird(tmp_path, name, f"The {name} is a bird with a black bill and dark wings.")
+    build_folder(tmp_path, tmp_path / "kb")
+    for verb, name in (("show", "Hooded Crow"), ("search", "hooded crow"), ("context", "Corvus cornix")):
+        outcome = cli.call(verb, name, "--kb", tmp_path / "kb", check=True)
+        text = " ".join((outcome.stdout + outcome.stderr).split())
+        assert f"{name[0].upper()}{name[1:]} is a subspecies of Carrion Crow." in text, verb
+        assert "Not explained" not in text
+        assert verb == "context" or re.search("species Carrion Crow|1 Carrion Crow", text), text
+    outcome = cli.call("show", "robin", "--kb", tmp_path / "kb")
+    assert outcome.exit_code == 5 and '"robin" names 2 taxa in the knowledge base' in outcome.stderr
+    assert {"European", "American"} == set(re.findall(r'"(\w+) Robin"', outcome.stderr))
+
+
 def test_show_finds_a_species_and_quotes_its_evidence(cli: Any, built_kb: Path) -> None:
     found = found_by(cli, "show", "bubo", "scandiacus", "--kb", built_kb)
     assert found["taxon"]["taxon_id"] == "bubo-scandiacus"
