@@ -56,7 +56,8 @@ class MissingDependency(MissingRequirement):
     """A package is not installed; the hint is the pip command."""
 
     def __init__(self, package: str, *, extra: str) -> None:
-        super().__init__(f"{package} is not installed.", hint=f"In Fieldmark's folder: pip install '.[{extra}]'")
+        text = f'The extra "{extra}" is missing: {package} is not installed.'
+        super().__init__(text, hint=f"In Fieldmark's folder: pip install '.[{extra}]'")
 
 
 class MissingKnowledgeBase(MissingRequirement):

@@ -56,7 +56,7 @@ class Message:
     sure: str = ""
     """Confidence."""
     closest: tuple[str, ...] = ()
-    """Other candidates, and a species outside the knowledge base, with their confidence, largest first."""
+    """Other candidates, beside a named one also a species outside the knowledge base; the most confident first."""
     notes: tuple[str, ...] = ()
     """Sentences on the answer."""
 
@@ -97,7 +97,7 @@ def message_of(row: Identification) -> Message:
         sure = "best match" if answer.confidence is None else f"{percent(answer.confidence)} sure"
         return _named(answer, sure, row)
     if status_of(answer) == "not_sure":
-        return Message(name="Not sure", closest=_closest(row), notes=_alone(row))
+        return Message(name="Not sure", sure=_outside(row), closest=_closest(row), notes=_alone(row))
     notes = _seen(row)
     if answer.looks_like:
         alike = both_names(answer.looks_like_common_name, answer.looks_like)
@@ -114,7 +114,17 @@ def _named(answer: Answer, sure: str, row: Identification) -> Message:
     name, scientific = answer_names(answer)
     if answer.rank == "species" and answer.confidence is not None and answer.confidence < PLAIN_FROM:
         name = f"Probably {name}"
-    return Message(name=name, scientific=scientific, sure=sure, closest=_closest(row), notes=_alone(row))
+    outside = "" if answer.rank == "species" or is_reader_choice(row) else _outside(row)
+    notes = (*([f"{outside}."] if outside else []), *_alone(row))
+    return Message(name=name, scientific=scientific, sure=sure, closest=_closest(row), notes=notes)
+
+
+def _outside(row: Identification) -> str:
+    """Return the chance of a species outside the knowledge base; empty without candidates, or if it is small."""
+    unknown = None if row.answer is None else row.answer.p_unknown
+    if unknown is None or unknown < _LEAST_UNKNOWN or not row.candidates:
+        return ""
+    return f"{percent(unknown)} chance that the species is not in the knowledge base"
 
 
 def answer_names(answer: Answer) -> tuple[str, str]:
@@ -135,7 +145,7 @@ def answer_names(answer: Answer) -> tuple[str, str]:
 
 
 def _closest(row: Identification) -> tuple[str, ...]:
-    """Return at most three candidates other than the answer, and the share of species outside the knowledge base.
+    """Return at most three candidates other than the answer; beside a named one also a species outside.
 
     With a percentage where there is a calibration, the most confident first, but not beside the choice of a reader.
     """
@@ -143,11 +153,10 @@ def _closest(row: Identification) -> tuple[str, ...]:
     others = [each for each in by_confidence(row) if answer is None or not is_answer(answer, each)]
     shares = [(each.confidence if is_shared else None, candidate_name(each)) for each in others[:MOST_ALTERNATIVES]]
     unknown = answer.p_unknown if answer is not None and is_shared else None
-    is_answer_itself = row.status == "unknown" or not shares
-    if unknown is not None and unknown >= _LEAST_UNKNOWN and not is_answer_itself:
+    is_named = len(others) < len(row.candidates)
+    if unknown is not None and unknown >= _LEAST_UNKNOWN and is_named and shares:
         shares.append((unknown, "a species outside the knowledge base"))
         shares.sort(key=lambda pair: -(pair[0] or 0))
-    is_named = len(others) < len(row.candidates)
     return tuple(
         f"{'or ' if is_named else ''}{name}{'' if share is None else f', {percent(share)}'}" for share, name in shares
     )
@@ -175,7 +184,7 @@ def _common_group(row: Identification) -> str:
 def _alone(row: Identification) -> tuple[str, ...]:
     """Return a sentence if the share of unknown species in the run turned the answer for this photo."""
     answer, prior = row.answer, row.unknown_prior
-    if answer is None or answer.p_unknown is None or prior is None:
+    if answer is None or answer.p_unknown is None or prior is None or prior == UNKNOWN_PRIOR:  # that of one photo
         return ()
     odds = answer.p_unknown / max(1 - answer.p_unknown, 1e-6) * (1 - prior) / prior
     alone = odds * UNKNOWN_PRIOR / (1 - UNKNOWN_PRIOR)
@@ -184,12 +193,12 @@ def _alone(row: Identification) -> tuple[str, ...]:
         return ()  # the latter is a poor look, which is never called unknown
     if alone > _ODDS:
         return (
-            f"By itself it would be probably not in the knowledge base; in this run only {percent(prior)} of the "
-            "photos are estimated to show such species.",
+            f"Identified alone, this photo would be probably not in the knowledge base: only {percent(prior)} of the "
+            "photos of this run are estimated to show such species.",
         )
     return (
-        f"By itself it would not be: in this run {percent(prior)} of the photos are estimated to show species outside "
-        "the knowledge base.",
+        f"Identified alone, this photo would not be: {percent(prior)} of the photos of this run are estimated to show "
+        "species outside the knowledge base.",
     )
 
 

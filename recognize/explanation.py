@@ -16,8 +16,10 @@ from data.lexicon.words import BIRDS, group_of_taxon, near_colours, shared_group
 from data.records import Candidate, Identification, SpeciesEntry
 from recognize.answers import by_confidence, short_name
 
-# At commas, "and the", and verbs: "green skin surrounds the eye".
-_CLAUSE: Final = re.compile(r"[,;:]\s|\b(?:and|while|but|\w+s)\s(?=(?:the|its|each|an?)\b)")
+# At ends of sentences, commas, "and the", and verbs: "green skin surrounds the eye". Not at "and the tail with green",
+# which has no verb.
+_CLAUSE: Final = re.compile(r"[,;:.!?]\s|\b(?:and|while|but|\w+s)\s(?=(?:the|its|each|an?)\b(?!\s\S+\swith\b))")
+_COLOURED_IN_PART: Final = MARKED_AS | {"glossed"}
 _ALIKE: Final = 0.5  # likeness of colours that one text can mean by the name of the other
 _Aspect = tuple[Mark, str]
 """A part with its sex or age and side, as a mark without a look, and a kind of look."""
@@ -85,12 +87,12 @@ def contrast(ours: str, theirs: str, group: str = BIRDS) -> Contrast:
 def _clear_marks(text: str, group: str) -> list[Mark]:
     """Return the looks of parts that a clause shows by itself: "black wings and tail, grey feathers" has no grey tail.
 
-    The colours of "barred black and white" are those of the bars.
+    The colours of "barred black and white" are those of the bars, those of "glossed with blue" of the gloss.
     """
     clear = set()
     for clause in _CLAUSE.split(text):
         words = list(chain(*sentences_of_words(clause, group)))
-        is_marked, stems = not MARKED_AS.isdisjoint(words), set(map(stem, words))
+        is_marked, stems = not _COLOURED_IN_PART.isdisjoint(words), set(map(stem, words))
         for mark in find_marks(clause, group):
             is_said = mark.look_word or stem(mark.look) in stems  # "mottled" is not shown as "spotted"
             if mark.part and is_said and (not is_marked or mark.marking or kind_of(mark.look) != "colour"):

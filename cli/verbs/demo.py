@@ -62,6 +62,7 @@ def demo(workdir: Path | None) -> None:
             show_trials(store, ask_in_words(store, encoders))
         with timed("4. Fit the confidence to this knowledge base"):
             show_calibration(path, store, encoders)
+        store = stack.enter_context(kb.open(path))  # with the calibration, as for `kb identify`
         with timed("5. Identify birds in pictures"):
             show_drawings(store, encoders, pictures)
         output.write(f"Finished in {time.monotonic() - began:.1f} s. The results are in {folder}.\n")

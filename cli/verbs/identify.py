@@ -245,6 +245,8 @@ def _opened(
         from recognize.place_names import place_of
 
         place = place_of(given.place)
+        if place.name.casefold() != given.place.casefold() and not quiet:
+            output.note(f"Place: {place.name}")
     if method.place_odds != 1:
         occurrence = wiring.occurrence_model(method.place_model, is_needed=given.place is not None)
     recognizer = wiring.make_recognizer(
@@ -413,6 +415,9 @@ def _report(run: Run, counts: Counts) -> None:
             f"--place has no effect: the model of occurrence, of birds, knows no candidate of "
             f"{plural(counts.n_placed, 'photo')}"
         )
+    has_weeks = run.recognizer.prior is not None and run.recognizer.prior.has_quarters
+    if given.date is not None and given.place is None and run.todo and not (counts.n_placed or has_weeks):
+        output.warn("--date has no effect: it is used with --place, GPS data of a photo, or a species list with weeks")
     if counts.n_elsewhere:
         from recognize.confidence.place import SHARE_ELSEWHERE
         from recognize.confidence.prior import is_by_chance
@@ -467,12 +472,15 @@ def _check_options(ctx: click.Context, given: Given, method: IdentifySettings) -
 
 def _warn_of_form(ctx: click.Context, form: rows.Form) -> None:
     """Warn of options that change only other output formats."""
-    for_table = options.given_options(ctx, ("scores", "explain"))
+    has_columns, chosen = form in {"csv", "parquet"}, ctx.params
+    has_scores = has_columns and (chosen["rows_per"], chosen["columns"]) == ("candidates", "all")
+    for_table = options.given_options(ctx, ("explain",) if has_scores else ("scores", "explain"))
     if for_table and form != "table":
         verb = "changes" if len(for_table) == 1 else "change"
-        output.warn(f"{' and '.join(for_table)} only {verb} the table, not {form} rows")
+        remedy = "; for scores: --rows candidates --columns all" if has_columns and "--scores" in for_table else ""
+        output.warn(f"{' and '.join(for_table)} only {verb} the table, not {form} rows{remedy}")
     for name, option in (("rows_per", "--rows"), ("columns", "--columns")):
-        if form not in {"csv", "parquet"} and ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+        if not has_columns and ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             output.warn(f"{option} only changes CSV and Parquet, not {form}")
 
 

@@ -139,7 +139,8 @@ def _all_records(row: Identification, per: Rows) -> list[dict[str, object]]:
     answer, without, read = row.answer, row.answer_without_list, row.reader
     record: dict[str, object] = dict.fromkeys(CANDIDATE_COLUMNS)
     names: tuple[str, ...] = ("image", "status", "error", "date", "kb", "preset", "calibration", "seconds")
-    record |= {name: getattr(row, name) for name in (*names, "bird", "shows")}
+    record |= {name: getattr(row, name) for name in (*names, "shows")}
+    record["bird"] = None if row.status == "no_bird" else row.bird
     record["box"] = None if row.box is None else " ".join(f"{side:g}" for side in row.box)
     record["latitude"], record["longitude"] = row.place or (None, None)
     if answer is not None:

@@ -126,7 +126,7 @@ def photo_lines(anchors: Sequence[Anchor]) -> list[str]:
     photos = [anchor for anchor in anchors if anchor.sha256 is not None]
     lines = [output.wrapped(f"{anchor.file or anchor.anchor_id}: {anchor.credit}", indent="  ") for anchor in photos]
     if n_vectors := len(anchors) - len(photos):
-        lines.append(f"  {plural(n_vectors, 'photo')} as vectors only")
+        lines.append(f"  {plural(n_vectors, 'photo')} stored as {'vectors' if n_vectors > 1 else 'a vector'} only")
     return lines
 
 

@@ -152,7 +152,7 @@ def test_an_answer_is_worded_by_rank_and_confidence_with_three_alternatives() ->
          ["  One of the genus Avis, 83 % sure. Closest matches:", *FIRST_THREE]),
         (UNSURE, ["  Not sure. Closest matches:", *FIRST_THREE]),
         (replace(UNSURE, p_unknown=0.4), [
-            "  Not sure. Closest matches:", FIRST_THREE[0], outside.replace("or ", ""), *FIRST_THREE[1:],
+            "  Not sure, 40 % chance that the species is not in the knowledge base. Closest matches:", *FIRST_THREE,
         ]),
         (r.Answer(rank="none", name="", confidence=0.7, p_unknown=0.7),
          ["  Probably not in the knowledge base, 70 % sure. Closest matches:", *FIRST_THREE]),
@@ -187,11 +187,11 @@ def test_an_unknown_bird_is_shown_with_its_lookalike_or_group_and_what_the_run_d
     )
     doubtful = replace(alone, answer=replace(answer, looks_like=None, confidence=0.7, p_unknown=0.7))
     assert message_of(doubtful).notes[1] == (
-        "By itself it would not be: in this run 70 % of the photos are estimated to show species outside the knowledge "
-        "base."
+        "Identified alone, this photo would not be: 70 % of the photos of this run are estimated to show species "
+        "outside the knowledge base."
     )
     named = replace(RANKED, answer=replace(SURE, p_unknown=0.2), unknown_prior=0.01)
-    assert message_of(named).notes[0].startswith("By itself it would be probably not in the knowledge base; in this")
+    assert message_of(named).notes[0].startswith("Identified alone, this photo would be probably not in")
     assert message_of(replace(named, unknown_prior=0.1)).notes == ()
 
 

@@ -71,7 +71,7 @@ def test_show_prints_ranks_and_photos(cli: Any, tmp_path: Path) -> None:
         anchor_id="a" * 64, subject_id="avis-avis", sha256="a" * 64, file="1.jpg", author="Ann", licence="CC0"
     )
     vectors = [Anchor(anchor_id=letter * 64, subject_id="avis-avis") for letter in "bc"]
-    assert photo_lines([photo, *vectors]) == ["  1.jpg: Ann, CC0", "  2 photos as vectors only"]
+    assert photo_lines([photo, *vectors]) == ["  1.jpg: Ann, CC0", "  2 photos stored as vectors only"]
 
 
 def test_species_are_listed_with_what_is_known_of_each(cli: Any, built_kb: Path) -> None:

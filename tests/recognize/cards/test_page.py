@@ -169,7 +169,7 @@ SHOWN: list[tuple[tuple[Candidate, ...], dict[str, Any], list[str]]] = [
         (higher("none", "", 0.7, 0.7),
          "Probably not in the knowledge base 70 % sure"),
         (higher("none", "", None, 0.3),
-         "Not sure a species outside the knowledge base, 30 % Blue Jay (Cyanocitta cristata)"),
+         "Not sure 30 % chance that the species is not in the knowledge base Blue Jay (Cyanocitta cristata)"),
     )),
 ]  # fmt: skip
 
