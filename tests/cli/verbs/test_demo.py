@@ -57,6 +57,14 @@ def test_totals_equal_the_counted_lines(demo: tuple[Path, str]) -> None:
         assert f"   {first} of {n} first, {five} of {n} among the first five" in part
 
 
+def test_the_confidences_are_those_of_kb_identify(demo: tuple[Path, str]) -> None:
+    folder, text = demo
+    command = ["identify", str(folder / "pictures"), "--kb", str(folder / "birds.kb")]
+    shown = re.findall(r"((?:over )?\d+ %) sure", CliRunner().invoke(commands, command, prog_name="kb").stdout)
+    assert len(shown) == len(PLATES)
+    assert sorted(shown) == sorted(re.findall(r" of 20 +((?:over )?\d+ %)", text.split("\n5. ")[1]))
+
+
 def run(*arguments: str, home: Path) -> Result:
     return CliRunner(env={"FIELDMARK_HOME": str(home)}).invoke(commands, ["demo", *arguments], prog_name="kb")
 

@@ -87,8 +87,13 @@ def test_scores_and_evidence_are_added_to_the_table_and_other_formats_warn(
     for given, warning in (
         (("--explain", "--scores"), "--scores and --explain only change the table, not jsonl rows"),
         (("--rows", "candidates"), "--rows only changes CSV and Parquet, not jsonl"),
-    ):
+        (("--date", "2026-05-31"),
+         "--date has no effect: it is used with --place, GPS data of a photo, or a species list with weeks"),
+    ):  # fmt: skip
         assert cli.call(*command, "--format", "jsonl", *given, check=True).stderr == f"warning: {warning}\n"
+    scored = (*command, "--format", "csv", "--scores", "--columns", "all")
+    assert "for scores: --rows candidates --columns all" in cli.call(*scored, check=True).stderr
+    assert cli.call(*scored, "--rows", "candidates", check=True).stderr == ""
 
 
 def test_a_second_run_adds_new_photos_and_retries_unreadable_ones_on_request(
