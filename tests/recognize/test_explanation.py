@@ -179,7 +179,7 @@ def test_a_mark_is_of_one_text_only_if_no_word_of_the_other_can_mean_its_look() 
         ("Black wings and tail, grey inner wing feathers.", "A red bill.", ["black wings"]),
         ("The flanks are barred black and white.", "A red bill.", ["barred flanks"]),
         ("The wings have two pale bars, and the tail is brown.", "A red bill.", ["brown tail"]),
-        ("The wings have one white bar, and the breast is yellow.", "A red bill.", ["yellow breast"]),
+        ("The wings are slate with one white bar, and the breast is red.", "A red bill.", ["slate wings"]),
         ("The wings are glossed with blue and the tail with green. The legs are black.", "A red bill.", ["black legs"]),
     ):
         found = contrast(ours, theirs)
