@@ -134,6 +134,8 @@ def subspecies_of(store: KnowledgeBase, name: str) -> tuple[Taxon, str] | None:
     from kb.checklist.avilist import AviList
 
     name = " ".join(name.split())
+    if len(name.split()) > MAX_NAME_WORDS:
+        return None
     checklist = store.checklist
     if not isinstance(checklist, AviList) or taxa_named(checklist, name):
         return None
