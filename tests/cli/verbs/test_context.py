@@ -112,7 +112,6 @@ def test_unsupported_sentences_of_the_model_are_dropped(cli: Any, built_kb: Path
         assert "12 hours" not in found
         plain = cli.call("context", "frogs in amplexus", "--kb", built_kb, "--no-model", check=True).stdout
         assert plain.startswith("Amplexus: The embrace")
-        assert server.n_calls == 1
         again = cli.call("context", "frogs in amplexus", "--kb", built_kb, "--offline", check=True).stdout
         other = cli.call("context", "toads in amplexus", "--kb", built_kb, "--offline", check=True)
         assert (again, server.n_calls, "No cached reply of m@" in other.stderr) == (found, 1, True)

@@ -28,7 +28,8 @@ def test_every_preset_answers_with_an_estimated_confidence(cli: Any, built_kb: P
         (row,) = parsed(cli.call(*command, "--preset", preset, *settings, check=True).stdout)
         assert (row["status"], row["preset"], row["kb"]) == ("identified", preset, str(built_kb))
         assert len(row["candidates"]) == 4 and row["answer"]["name"] == row["candidates"][0]["scientific_name"]
-        assert row["calibration"].startswith("estimated-") and 0 <= row["answer"]["confidence"] <= 1, preset
+        assert (row["unknown_prior"], row["calibration"].partition("-")[0]) == (0.01, "estimated"), preset
+        assert 0 <= row["answer"]["confidence"] <= 1, preset
 
 
 def test_paths_are_read_from_stdin_or_a_pattern_and_json_progress_is_on_stderr(
