@@ -81,7 +81,6 @@ def unpack_shipped(home: Path, encoders: Encoders, progress: Callable[[Progress]
         KnowledgeBaseLocked: if another process is still unpacking it after five minutes.
     """
     from data.images.views import views_mark
-    from kb.pipeline.builder import build
     from kb.sources.starter import StarterSource
     from kb.store.layout import SCHEMA_VERSION
     from kb.store.ledger_file import LEDGER_VERSION
@@ -96,6 +95,8 @@ def unpack_shipped(home: Path, encoders: Encoders, progress: Callable[[Progress]
     with writer_lock(folder / f"{key}.lock", wait_s=MAX_WAIT_S):
         if path.is_dir():
             return path
+        from kb.pipeline.builder import build
+
         logger.info("Unpacking the shipped knowledge (first use only)")
         parts = folder / f"{key}.part"
         shutil.rmtree(parts, ignore_errors=True)  # left by a killed process: we hold its lock
