@@ -299,6 +299,8 @@ def wire_formats() -> str:
 def _key_of(column: str) -> str:
     """Return the key of the JSON of `kb identify` that holds what a column of its CSV does."""
     special = {"rank": "candidates[]", "latitude": "place[0]", "longitude": "place[1]"}
+    special |= dict.fromkeys(("first_candidate", "second_candidate"), "candidates[].common_name")
+    special |= dict.fromkeys(("first_confidence", "second_confidence"), "candidates[].confidence")
     special |= {"answer_without_list": "answer_without_list.name"}
     special |= {"confidence_without_list": "answer_without_list.confidence"}
     special |= {"answer_scientific_name": "answer.name", "answer_taxon_id": "candidates[].taxon_id"}
