@@ -178,7 +178,6 @@ def test_a_mark_is_of_one_text_only_if_no_word_of_the_other_can_mean_its_look() 
         ("Bare green skin surrounds the eye, the back is mottled.", "A red bill.", []),
         ("Black wings and tail, grey inner wing feathers.", "A red bill.", ["black wings"]),
         ("The flanks are barred black and white.", "A red bill.", ["barred flanks"]),
-        ("The wings have two pale bars, and the tail is brown.", "A red bill.", ["brown tail"]),
         ("The wings are slate with one white bar, and the breast is red.", "A red bill.", ["slate wings"]),
         ("The wings are glossed with blue and the tail with green. The legs are black.", "A red bill.", ["black legs"]),
     ):
