@@ -12,7 +12,7 @@ from data.images.decode import Photo
 from data.records import Answer, Candidate, Identification, Taxon
 from recognize import PRESETS, Recognizer, SpeciesList, explain
 from recognize.confidence.calibration import Chances, candidate_confidences, shipped_calibration
-from recognize.confidence.place import PlacePrior, contradicts, place_text, week_of
+from recognize.confidence.place import PlacePrior, contradicts, week_of
 from recognize.confidence.prior import TEMPERATURES, ListFit, ListPrior, judged, quarter_of, temperature_of
 from recognize.place_names import Place
 from recognize.scoring.stages import Ranking
@@ -269,11 +269,6 @@ def test_a_species_hardly_reported_there_loses_the_log_odds_at_the_temperature_o
     assert texts == ["hardly ever reported there and then", None, "reported there and then"]
 
 
-def test_the_place_is_said_with_its_month() -> None:
-    said = [place_text(taken) for taken in (None, (LISBON, None), (LISBON, 24), (LISBON, 25))]
-    assert said == [None, "Lisbon, Portugal", "Lisbon, Portugal in June", "Lisbon, Portugal in July"]
-
-
 def test_a_confident_answer_contradicts_the_place_where_its_species_is_hardly_ever_reported() -> None:
     rare = Candidate(taxon_id="r", scientific_name="Rara avis", common_name="", score=0, scores={"place": -3.0})
     known = replace(rare, scientific_name="Avis nova", scores={"place": 0.0})
@@ -287,16 +282,13 @@ def test_a_confident_answer_contradicts_the_place_where_its_species_is_hardly_ev
 
 def test_a_prior_moves_candidates_by_its_odds_alone_also_after_another() -> None:
     before, lineages = ranking([3.0, 2.9, 2.0, 1.0]), LINEAGES[:4]
-    held = {"species": 0.3, "genus": 0.5, "family": 0.7, "order": 0.7}
-    calibrated = Chances(held=held, unknown=0.2)  # type: ignore[arg-type]
+    calibrated = Chances(held={"species": 0.3, "genus": 0.5, "family": 0.7, "order": 0.7}, unknown=0.2)
 
     def confidences(ranked: Ranking, chances: Chances) -> dict[int, float]:
-        ordered = [LINEAGES[i] for i in ranked.species]
-        found = candidate_confidences(ranked, chances, ordered, temperature=2.0, n=4)
+        found = candidate_confidences(ranked, chances, [LINEAGES[i] for i in ranked.species], temperature=2.0, n=4)
         return dict(zip(ranked.species.tolist(), found, strict=True))
 
-    plain = confidences(before, calibrated)
-    made = place_prior()
+    plain, made = confidences(before, calibrated), place_prior()
     placed = made.apply(before, (LISBON, None))
     chances = made.chances(before, placed, calibrated, lineages, (LISBON, None))
     found = confidences(placed, chances)
