@@ -38,7 +38,7 @@ def test_a_transaction_on_a_full_disk_is_rolled_back(tmp_path: Path) -> None:
 
 def test_database_errors_are_translated_in_a_deleted_folder_too_and_other_errors_are_not(tmp_path: Path) -> None:
     for folder in (tmp_path, tmp_path / "gone"):
-        with pytest.raises(StoreError, match="no such table"), storage_errors(folder):
+        with pytest.raises(StoreError, match="cannot be read or changed"), storage_errors(folder):
             raise sqlite3.OperationalError("no such table")
     with pytest.raises(ZeroDivisionError), storage_errors(tmp_path):
         _ = 1 // 0

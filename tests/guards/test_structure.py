@@ -33,8 +33,8 @@ DOORS = {
         ("torch", "open_clip", "timm", "sentence_transformers", "transformers"), ("recognize/encoders/",)
     ),
 }  # fmt: skip
-MOST_LINES = 58_000
-MOST_MODULES = 540
+MOST_LINES = 56_500
+MOST_MODULES = 300
 MOST_LINES_OF_TESTS = 34_000
 MOST_LINES_OF_PAPERS = 6_000
 MOST_LINES_OF_A_FUNCTION = 80

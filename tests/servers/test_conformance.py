@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -135,13 +135,13 @@ def judge_together(chat: Connection, _: Path) -> object:
 def job(folder: Path, *levels: int) -> Job:
     for level in levels:
         (folder / f"{level}.jpg").write_bytes(jpeg(level))
-    images = tuple(JobImage(image_id=str(level), path=f"{level}.jpg", score=0.0) for level in levels)
+    images = tuple(JobImage(image_id=str(level), path=str(folder / f"{level}.jpg"), score=0.0) for level in levels)
     return Job(query_id="q", text="frogs", candidates=images)
 
 
 def cotrr(chat: Connection, folder: Path) -> object:
-    with closing(CotrrReranker(chat, root=folder)) as reranker:
-        rows = asyncio.run(reranker.rank(job(folder, 40, 200, 120)))
+    reranker = CotrrReranker(chat)
+    rows = asyncio.run(reranker.rank(job(folder, 40, 200, 120)))
     return [row.image_id for row in rows], [row.error for row in rows], reranker.tally.is_complete
 
 

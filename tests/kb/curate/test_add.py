@@ -226,7 +226,7 @@ def test_a_removal_killed_in_chroma_leaves_all_as_it_was(
 
     held = [file for folder in ("articles", "anchors") for file in (path / folder).glob("??/*")]
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr("kb.store.chroma.Chroma.settle", stop)
+        patched.setattr("kb.store.chroma.Chroma.delete", stop)
         kb.remove(path, ["Avis 003"])
     with kb.open(path) as store:
         assert "avis-003" in {store.taxon_ids[i] for i in store.anchor_vectors(encoders.visual.space).owners}
