@@ -75,7 +75,7 @@ def test_the_report_has_the_quality_and_its_meaning(cli: Any, built_kb: Path, la
     assert lines[0] == f"Calibrated: {own}, preset default"
     assert re.match(r"7\d photos of 20 species; the right species comes first for \d\d %$", lines[1])
     assert any(line.split() == ["estimated", "calibrated"] for line in lines)
-    assert "and without it (20 %). Measured on species outside the fit." in lines
+    assert "and without it (10 %). Measured on species outside the fit." in lines
     assert re.search(r"without (7\d) of \1", done.stderr)
     for old, new in (("Pica pica", "Larus argentatus"), ("Bubo scandiacus", "Some bird")):
         shutil.copytree(labelled / old, tmp_path / "others" / new)
