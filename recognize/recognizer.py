@@ -87,6 +87,10 @@ def name_species(ranking: Ranking, knowledge: Knowledge, taxon_ids: Sequence[str
     )
 
 
+NEVER = 2.0
+"""A confidence that no answer reaches."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Boost:
     """A prior that applies to a photo."""
@@ -262,7 +266,11 @@ class Recognizer:
                     yield replace(row, status="no_bird", answer=nothing, shows=seen_kind(decoded.detections, but=BIRD))
                     continue
                 likest = None if evidence is None else self._likest(evidence, at)
-                answers, confidences = self._answers(rankings[at], boosts[at], chances[at], likest, n=counts[at])
+                # Of a picture where the detector sees no bird, and that is not clearly like one, no group is named.
+                least = self.min_confidence if self._is_seen(decoded, queries.visual[at]) else NEVER
+                answers, confidences = self._answers(
+                    rankings[at], boosts[at], chances[at], likest, least=least, n=counts[at]
+                )
                 answer, status = answers[-1], status_of(answers[-1])
                 is_strange = self._is_strange(decoded, queries.visual[at])
                 if is_strange and chances[at] is None:
@@ -347,6 +355,15 @@ class Recognizer:
         if self._familiarity is None:
             return False
         return decoded.is_flat or self._familiarity.is_strange(vector, decoded.detections)
+
+    def _is_seen(self, decoded: Decoded, vector: FloatArray) -> bool:
+        """Return whether the detector sees a bird, or the photo is clearly like one; true with an own calibration.
+
+        An own one was fitted on photos without a detected bird too, and other groups than birds have no detector.
+        """
+        is_own = self.calibration is not None and self.calibration.kind != "shipped"
+        is_known = is_own or self._familiarity is not None or self._is_detected(decoded)
+        return is_known or shows_bird(vector, self._birds, CLEAR_COSINE)
 
     def _is_detected(self, decoded: Decoded) -> bool:
         """Return whether the detector sees a bird; also true without a detector."""
@@ -496,18 +513,25 @@ class Recognizer:
         return taxon_of(self._knowledge.background_names[evidence.likest[photo]])
 
     def _answers(
-        self, plain: Ranking, boosts: Sequence[_Boost], chances: Chances | None, likest: Taxon | None, *, n: int
+        self,
+        plain: Ranking,
+        boosts: Sequence[_Boost],
+        chances: Chances | None,
+        likest: Taxon | None,
+        *,
+        least: float,
+        n: int,
     ) -> tuple[list[Answer], tuple[float, ...]]:
         """Return the answer by the plain ranking, then with each boost, and the confidences of `n` candidates."""
         if not len(plain.species):
             chances = None
-        answers, ranking = [self._answer(plain, chances, likest)], plain
+        answers, ranking = [self._answer(plain, chances, likest, least)], plain
         for boost in boosts:
             if chances is not None:
                 lineages = self._maker.lineages(judged(ranking, boost.ranking))
                 chances = boost.prior.chances(ranking, boost.ranking, chances, lineages, boost.taken)
             ranking = boost.ranking
-            answers.append(self._answer(ranking, chances, likest))
+            answers.append(self._answer(ranking, chances, likest, least))
         confidences: tuple[float, ...] = ()
         if chances is not None and self._parameters is not None:
             lineages = self._maker.lineages(ranking.species[:N_JUDGED])
@@ -516,10 +540,10 @@ class Recognizer:
             )
         return answers, confidences
 
-    def _answer(self, ranking: Ranking, chances: Chances | None, likest: Taxon | None) -> Answer:
+    def _answer(self, ranking: Ranking, chances: Chances | None, likest: Taxon | None, least: float) -> Answer:
         first = self._maker.taxon(int(ranking.species[0])) if len(ranking.species) else None
         lineage = lineage_with_self(first) if first is not None else {}
-        return answer_of(first, chances, lineage, min_confidence=self.min_confidence, likest=likest)
+        return answer_of(first, chances, lineage, min_confidence=least, likest=likest)
 
 
 def _readable(batch: Iterable[Decoded]) -> list[Decoded]:
