@@ -15,7 +15,7 @@ from data.lexicon.words import VISUAL_GROUPS, WHOLE_WORD, group_of, groups, stem
 from data.records import QueryPart, SpeciesEntry, Term, WebAnswer
 from kb.lookup.lookup_index import LookupIndex, check_encoder, index_of, vector_of
 from kb.lookup.mentions import Mention, group_of_noun, may_precede_a_group, sense_words, word_lists
-from kb.lookup.variants import fitting_sentences, in_its_plumage, sex_age_part, variant_in, variant_words
+from kb.lookup.variants import fitting_sentences, sentences_of, sex_age_part, variant_in, variant_words
 from kb.store.knowledge_base import KnowledgeBase
 from kb.store.rows import items_of
 
@@ -88,9 +88,8 @@ def query_parts(store: KnowledgeBase, query: str) -> list[QueryPart]:
         elif mention.kind == "species":
             (entry,) = store.species(mention.ids[:1])
             name = entry.taxon.common_name
-            sentences = [statement.text for statement in entry.summary.statements] if entry.summary else []
-            variant = variant_in(query, mention, mentions, terms)
-            looks = " ".join(fitting_sentences(sentences, in_its_plumage(variant, entry.taxon, sentences)))
+            variant = variant_in(query, mention, mentions, terms, entry)
+            looks = " ".join(fitting_sentences(sentences_of(entry), variant))
             sex_age = sex_age_part(query, mention, entry)
         taxon_ids = () if mention.kind == "term" else mention.ids
         parts.append(QueryPart(kind=mention.kind, text=mention.text, name=name, looks=looks, taxon_ids=taxon_ids))

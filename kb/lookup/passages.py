@@ -25,13 +25,10 @@ from kb.lookup.findings import Findings
 from kb.lookup.mentions import Mention, groups_in
 from kb.lookup.variants import (
     SEXES_AND_AGES,
-    Variant,
     early_stages,
     fitting_sentences,
-    in_its_plumage,
-    is_ordinary,
     kinds_of,
-    sentences_without_looks,
+    sentences_of,
     stages_in,
     states_looks,
     variant_in,
@@ -128,7 +125,7 @@ def fitting_text(text: str, term: Term, query: str) -> str:
         return text
     variant = variant_of(query, name, query.lower().index(name.lower()))
     sentences = [text[span.start : span.end] for span in split_sentences(text)]
-    return " ".join(sentences_without_looks(sentences, variant))
+    return " ".join(fitting_sentences(sentences, variant))
 
 
 def species_passage(
@@ -160,12 +157,9 @@ def told_of(entry: SpeciesEntry, found: Findings, query: str) -> tuple[list[str]
     Sentences with most words of the query come first; of larvae and pupae, only the stage that the query asks for.
     There is no caution if all marks hold, or for a sex, age or stage of life with its own.
     """
-    statements = [] if entry.summary is None else [statement.text for statement in entry.summary.statements]
-    names = [mention for mention in found.mentions if entry.taxon.taxon_id in mention.ids]
-    variant: Variant = frozenset()
-    if names:
-        variant = variant_in(query, names[0], found.mentions, found.terms)
-        variant = in_its_plumage(variant, entry.taxon, statements)
+    statements = sentences_of(entry)
+    name = next((mention for mention in found.mentions if entry.taxon.taxon_id in mention.ids), None)
+    variant = variant_in(query, name, found.mentions, found.terms, entry) if name is not None else frozenset()
     own = set(tokens(" ".join((*entry.taxon.common_names, entry.taxon.scientific_name))))
     asked = set(tokens(query)) - own - _NUMBERS
     stages = early_stages(entry.taxon)
@@ -179,7 +173,7 @@ def told_of(entry: SpeciesEntry, found: Findings, query: str) -> tuple[list[str]
     of_stage = [text for text in statements if stages_in(text, stages) & of_query]
     fitting = fitting_sentences(statements, variant)
     has_own = not variant & {"colour", "hybrid"} and (bool(of_stage) or states_looks(fitting))
-    caution = [] if is_ordinary(variant) or has_own or fitting == statements else [NOT_ORDINARY]
+    caution = [] if variant <= {"male"} or has_own or fitting == statements else [NOT_ORDINARY]
     return sorted(dict.fromkeys((*of_stage, *fitting)), key=rank), caution
 
 

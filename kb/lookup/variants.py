@@ -9,6 +9,7 @@ from functools import cache
 from data.lexicon.appearance import appearance
 from data.lexicon.words import BIRDS, WHOLE_WORD, column, group_of, group_of_taxon, groups, words_of
 from data.records import QueryPart, SpeciesEntry, Taxon, Term
+from data.words import capitalised
 from kb.distill.subjects import Subject, stated_subject, with_subject
 from kb.lookup.mentions import LETTERS_ALONE, Mention, word_lists
 
@@ -57,29 +58,21 @@ def _joined(words: list[str]) -> Iterator[str]:
 
 
 _ALIKE = re.compile(r"\b(?:sexes (?:are |look )?(?:alike|similar|identical)|both sexes|similar sexes)\b", re.IGNORECASE)
-_CLAUSE = re.compile(r";\s+|,? (?:while|whereas) |(?<=[.!?])\s+")
-_PIECE = re.compile(r",? with |, and |, | and |: ")
+# "In summer the bill is blue; it is dull in winter" stays together.
+_CLAUSE = re.compile(r";\s+(?!(?:it|its|they|their)\b)|,? (?:while|whereas) |(?<=[.!?])\s+")
 _END = " .,;:"
-_START = re.compile(r"^(?:It has |It is |and |The )+")
-_PRONOUN = re.compile(r"(?:it|its|they|their)\b", re.IGNORECASE)
 _OTHER_ANIMALS = frozenset(("its", "their", "his", "her", "with", "feeding", "feeds", "and"))
 _OWNERS = {"his": "male", "her": "female"}  # in descriptions; in a query the owner is another animal
 _LOOKS = ("colour", "pattern")
-_BUILD = ("shape", "size")
-_UNLIKE_ANY_ADULT = frozenset(("colour", "hybrid", "nonbreeding"))
+_BETWEEN_NAMES = (*_LOOKS, "shape", "size", "who")
+_PLUMAGES = frozenset(("nonbreeding", "breeding"))
 
 Variant = frozenset[str]
-"""Any of `colour`, `hybrid`, `female`, `male`, `juvenile`, `nonbreeding` (a plumage) and `winter` (a season)."""
+"""Any of `colour`, `hybrid`, `female`, `male`, `juvenile` and `nonbreeding` (a plumage)."""
 
 
-def is_ordinary(variant: Variant) -> bool:
-    """Return whether marks of ordinary adults may hold: for no variant, for males, and in winter."""
-    kinds = variant - {"winter"}
-    return not kinds or ("male" in kinds and not kinds & _UNLIKE_ANY_ADULT)
-
-
-def variant_of(query: str, name: str, start: int, *, terms: Sequence[str] = ()) -> Variant:
-    """Return the variant of the organism that a query names at `start`.
+def variant_of(query: str, name: str, start: int, *, terms: Sequence[str] = (), winter: str = "") -> Variant:
+    """Return the variant of the organism that a query names at `start`; in a season, `winter`.
 
     Colours, hybrids and plumages count anywhere, also among the names of the `terms`; words for sex and age beside the
     name, with nothing but looks between: "robin feeding its chick" is no chick.
@@ -88,18 +81,20 @@ def variant_of(query: str, name: str, start: int, *, terms: Sequence[str] = ()) 
     words = {*before, *after, *(word for term in terms for word in variant_words_in(term))}
     anywhere = variant_words("anywhere")
     kinds = {anywhere[word] for word in words if word in anywhere}
-    if "nonbreeding" in kinds or words & variant_words("text").keys():
-        kinds.discard("winter")
+    if "winter" in kinds and not words & variant_words("text").keys():
+        kinds.add(winter)
     subjects = {*_beside(before[::-1]), *_beside(after)}
     if "adult" in subjects and "female" not in subjects:
         subjects -= SEXES_AND_AGES
-    return frozenset(kinds | (subjects - {"adult"}))
+    return frozenset((kinds | subjects) - {"adult", "winter", ""})
 
 
-def variant_in(query: str, mention: Mention, mentions: Sequence[Mention], terms: Sequence[Term]) -> Variant:
+def variant_in(
+    query: str, mention: Mention, mentions: Sequence[Mention], terms: Sequence[Term], entry: SpeciesEntry
+) -> Variant:
     """Return the variant of the species of a mention, by the words that are nearer to it than to another species.
 
-    Hybrids are of all species that are named.
+    Hybrids are of all species that are named. Winter is a plumage for species that change theirs.
     """
     others = [other for other in mentions if other.kind == "species" and other.ids != mention.ids]
     start = max((_middle(query, other, mention) for other in others if other.start < mention.start), default=0)
@@ -107,23 +102,20 @@ def variant_in(query: str, mention: Mention, mentions: Sequence[Mention], terms:
     elsewhere = {i for each in mentions if each.kind == "term" and not start <= each.start < end for i in each.ids}
     names = [term.name for term in terms if term.term_id not in elsewhere]
     of_all = {"hybrid"} & kinds_of(variant_words_in(query))
-    return variant_of(query[start:end], mention.text, mention.start - start, terms=names) | of_all
+    changes = entry.taxon.scientific_name.split(" ")[0].lower() in variant_words("genera")
+    winter = "nonbreeding" if changes or _tells_plumages(sentences_of(entry)) else ""
+    return variant_of(query[start:end], mention.text, mention.start - start, terms=names, winter=winter) | of_all
+
+
+def sentences_of(entry: SpeciesEntry) -> list[str]:
+    """Return the sentences of a description; none without one."""
+    return [] if entry.summary is None else [statement.text for statement in entry.summary.statements]
 
 
 def _middle(query: str, first: Mention, second: Mention) -> int:
     """Return the position of the word from which on the words between two names belong to the second."""
     words = list(WHOLE_WORD.finditer(query, first.start + len(first.text), second.start))
     return words[half].start() if (half := (len(words) + 1) // 2) < len(words) else second.start
-
-
-def in_its_plumage(variant: Variant, taxon: Taxon, sentences: Sequence[str]) -> Variant:
-    """Return the variant with winter as a plumage, if the species changes it and no sentence tells the two apart."""
-    stated = {kind for sentence in sentences if states_looks([sentence]) for kind in _stated(sentence)}
-    is_told = bool(stated & {"nonbreeding", "breeding"})
-    changes = taxon.scientific_name.split(" ")[0].lower() in variant_words("genera")
-    if "winter" not in variant or is_told or not changes:
-        return variant
-    return variant - {"winter"} | {"nonbreeding"}
 
 
 def _beside(words: Sequence[str]) -> Iterator[str]:
@@ -136,52 +128,30 @@ def _beside(words: Sequence[str]) -> Iterator[str]:
         if word in variant_words("anywhere"):
             continue
         is_list = word == "and" and i > 0 and bool(set(words[i + 1 : i + 2]) & beside.keys())
-        is_between = group_of(word) in (*_LOOKS, *_BUILD, "who") or word in groups()["stop"] or word == "plumage"
+        is_between = group_of(word) in _BETWEEN_NAMES or word in groups()["stop"] or word == "plumage"
         if not is_between or (word in _OTHER_ANIMALS and not is_list):
             return
 
 
 def fitting_sentences(sentences: Sequence[str], variant: Variant) -> list[str]:
-    """Return the sentences on a variant, then what others say of shape and size; in winter all but breeding plumage.
+    """Return the sentences that hold for a variant, without clauses on other sexes, ages and plumages.
 
-    Sentences on another sex, age or plumage go, and of a juvenile the measurements.
+    Clauses that name none stay if they state no colour or pattern, and of a juvenile no measurement. With colours they
+    stay for males, if both sexes are alike, and where others tell the plumages apart.
     """
-    if "winter" in variant:
-        sentences = list(filter(None, map(_in_winter, sentences)))
-        variant -= {"winter"}
-    if not variant:
-        return list(sentences)
     are_alike = any(_ALIKE.search(sentence) for sentence in sentences)
-    whole: list[str] = []
-    build: list[str] = []
-    for sentence in sentences:
-        kept: list[str] = []
+    has_plumages = _tells_plumages(sentences)
+    found: list[str] = []
+    for sentence in sentences if variant else ():
         stated: frozenset[str] = frozenset()
-        clauses = _clauses(sentence)
-        for i, clause in enumerate(clauses):
+        clauses = [clause for text in _CLAUSE.split(sentence) if (clause := text.strip(_END))]
+        kept = []
+        for clause in clauses:
             stated = _stated(clause) or stated  # "the female is brown; a dark line runs through the eye"
-            if _is_about(clause, stated, variant, are_alike=are_alike):
-                kept += [*_referred_to(clauses, i, kept), clause]
-            elif not stated & {*SEXES_AND_AGES, "nonbreeding", "breeding"}:
-                build += _build(clause, without_numbers="juvenile" in variant)
-        if kept:
-            whole.append(_sentence("; ".join(kept)))
-    if build:
-        whole.append(_sentence("; ".join(dict.fromkeys(build))))
-    return whole
-
-
-def sentences_without_looks(sentences: Sequence[str], variant: Variant) -> list[str]:
-    """Return the sentences without a colour or pattern, and those on the variant."""
-    if "winter" in variant:
-        sentences = list(filter(None, map(_in_winter, sentences)))
-    if is_ordinary(variant):
-        return list(sentences)
-    return [
-        sentence
-        for sentence in sentences
-        if not states_looks([sentence]) or _is_about(sentence, _stated(sentence), variant, are_alike=False)
-    ]
+            if _holds(clause, stated, variant, are_alike=are_alike, has_plumages=has_plumages):
+                kept.append(clause)
+        found += [sentence] if kept == clauses else [f"{capitalised('; '.join(kept))}."] if kept else []
+    return found if variant else list(sentences)
 
 
 def states_looks(sentences: Sequence[str]) -> bool:
@@ -189,8 +159,8 @@ def states_looks(sentences: Sequence[str]) -> bool:
     return any(group_of(word) in _LOOKS for sentence in sentences for word in words_of(sentence))
 
 
-def _clauses(sentence: str) -> list[str]:
-    return [clause for text in _CLAUSE.split(sentence) if (clause := text.strip(_END))]
+def _tells_plumages(sentences: Sequence[str]) -> bool:
+    return any(_PLUMAGES & _stated(sentence) for sentence in sentences if states_looks([sentence]))
 
 
 def _stated(clause: str) -> frozenset[str]:
@@ -199,60 +169,26 @@ def _stated(clause: str) -> frozenset[str]:
     return kinds_of(words) | {_OWNERS[word] for word in words if word in _OWNERS}
 
 
-def _in_winter(sentence: str) -> str:
-    """Return a sentence without the parts on the breeding plumage."""
-    clauses = _clauses(sentence)
-    kept: list[str] = []
-    for i, clause in enumerate(clauses):
-        stated = _stated(clause)
-        if "breeding" not in stated or "nonbreeding" in stated or not states_looks([clause]):
-            kept += [*_referred_to(clauses, i, kept), clause]
-    return sentence if kept == clauses else _sentence("; ".join(kept)) if kept else ""
-
-
-def _referred_to(clauses: Sequence[str], place: int, kept: Sequence[str]) -> list[str]:
-    """Return the part with the noun of an "it": "in summer the bill is blue; it is dull in winter"."""
-    before = clauses[place - 1] if place else ""
-    is_needed = _PRONOUN.match(clauses[place]) and "nonbreeding" in _stated(clauses[place]) and before not in kept
-    return [before] if is_needed and "breeding" in _stated(before) else []
-
-
-def _is_about(clause: str, stated: frozenset[str], variant: Variant, *, are_alike: bool) -> bool:
-    """Return whether a clause holds for a variant as it stands."""
-    kinds, subjects = variant, stated & SEXES_AND_AGES
-    if kinds & {"colour", "hybrid"}:
-        return bool(kinds & {"colour", "hybrid"} & kinds_of(variant_words_in(clause)))
-    if "nonbreeding" in kinds:
-        is_of_plumage = "nonbreeding" in stated and (not subjects or not kinds & SEXES_AND_AGES)
-        return is_of_plumage or bool(subjects & kinds and stated & {"nonbreeding", "juvenile"})
-    if subjects & kinds:
+def _holds(clause: str, stated: frozenset[str], variant: Variant, *, are_alike: bool, has_plumages: bool) -> bool:
+    subjects = stated & SEXES_AND_AGES
+    if own := variant & {"colour", "hybrid"}:
+        if own & kinds_of(variant_words_in(clause)):
+            return True
+    elif "nonbreeding" in variant:
+        is_of_plumage = "nonbreeding" in stated and (not subjects or not variant & SEXES_AND_AGES)
+        if is_of_plumage or (subjects & variant and stated & {"nonbreeding", "juvenile"}):
+            return True
+    elif subjects & variant:
         return True
-    if subjects or "nonbreeding" in stated:
+    if subjects or stated & _PLUMAGES:
         return False
-    return "male" in kinds or ("juvenile" not in kinds and are_alike)
-
-
-def _build(clause: str, *, without_numbers: bool = False) -> list[str]:
-    """Return the parts of a clause on shape or size, without a colour or pattern."""
-    pieces: list[str] = []
-    for piece in _PIECE.split(clause):
-        text = piece.strip(_END)
-        if pieces and group_of((words_of(pieces[-1]) or [""])[-1]) in (*_BUILD, *_LOOKS) and text:
-            pieces[-1] += f", {text}"  # "a short, conical bill"
-        elif text:
-            pieces.append(text)
-    found = []
-    for piece in pieces:
-        of = [group_of(word) for word in words_of(piece)]
-        if without_numbers and any(character.isdigit() for character in piece):
-            continue
-        if any(group in _BUILD for group in of) and not any(group in _LOOKS for group in of):
-            found.append(_START.sub("", piece))
-    return [text[:1].lower() + text[1:] for text in found]
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:].rstrip(_END)}."
+    if not states_looks([clause]):
+        return "juvenile" not in variant or not any(character.isdigit() for character in clause)
+    if variant & {"colour", "hybrid"}:
+        return False
+    if "nonbreeding" in variant:
+        return has_plumages
+    return "male" in variant or ("juvenile" not in variant and are_alike)
 
 
 EARLY_STAGES = ("larva", "pupa")

@@ -14,7 +14,7 @@ SPECIES = [
         "The young have a spotted breast.", "Leucistic birds show white patches.", "Length 23 to 28 cm.",
     ),
     entry(
-        "Anas platyrhynchos", "Mallard", "A large duck with a broad flat bill and orange legs.",
+        "Anas platyrhynchos", "Mallard", "A large duck with a broad flat bill.", "It has orange legs.",
         "The male has a glossy green head; his bill is yellow.",
         "The female is mottled brown; a dark line runs through the eye.",
     ),
@@ -50,12 +50,14 @@ def passage(query: str) -> str:
     return kb.context(STORE, query, ENCODER).passage
 
 
-def test_an_albino_robin_keeps_its_shape_and_bill_but_no_colour_also_for_a_model() -> None:
+def test_an_albino_robin_keeps_whole_sentences_without_a_colour_and_its_source_also_for_a_model() -> None:
     writer = Model('{"sentences": []}')
-    assert kb.context(STORE, "albino American robin", ENCODER, ContextSources(chat=writer)).passage == (
+    found = kb.context(STORE, "albino American robin", ENCODER, ContextSources(chat=writer))
+    assert found.sources == (SPECIES[0].source,)
+    assert found.passage == (
         "Albinism: A lack of all pigment, which leaves feathers white and eyes pink. "
         "American Robin (Turdus migratorius): Leucistic birds show white patches. "
-        f"A plump thrush; a thin, pointed bill; length 23 to 28 cm. {NOT_ORDINARY}"
+        f"Length 23 to 28 cm. {NOT_ORDINARY}"
     )
     assert "orange" not in writer.asked[0]
 
@@ -66,7 +68,7 @@ def test_a_variant_gets_its_own_sentences_and_no_mark_of_the_ordinary_adult() ->
         "The young have a spotted breast.": ("juvenile American robin", "American robin chick"),
         "Females are duller.": ("female American robin", "American robin, female", "female or juvenile American robin"),
         "The female is mottled brown; a dark line runs through the eye.": ("female mallard",),
-        "A large duck; a broad flat bill.": ("hybrid mallard", "a hybrid of mallard and American black duck"),
+        "A large duck with a broad flat bill.": ("hybrid mallard", "a hybrid of mallard and American black duck"),
         "It has long ear tufts.": ("melanistic red squirrel",),
     }.items():
         for query in queries:
@@ -107,21 +109,21 @@ def test_no_mark_of_the_ordinary_adult_holds_for_another_plumage_or_age() -> Non
         "a downy mallard duckling", "mallard, newly hatched", "female mallard in winter plumage", "piebald mallard",
         "mallard out of breeding plumage", "1st winter mallard", "adult mallard in eclipse",
     ):  # fmt: skip
-        assert passage(query) == f"Mallard (Anas platyrhynchos): A large duck; a broad flat bill. {NOT_ORDINARY}"
+        assert passage(query) == f"Mallard (Anas platyrhynchos): A large duck with a broad flat bill. {NOT_ORDINARY}"
 
 
 def test_seasons_and_ages_lose_only_marks_that_do_not_hold_for_them() -> None:
     gull = "Ring-billed Gull (Larus delawarensis): First-winter birds have a pink bill with a black tip. "
     for query in ("first-winter ring-billed gull", "a ring-billed gull in its 1st winter"):
         assert passage(query) == f"{gull}A medium-sized gull.", "without a size in figures"
-    loon = "Common Loon (Gavia immer): A large waterbird; a pointed bill"
-    assert passage("common loon chick") == f"{loon}. {NOT_ORDINARY}"
+    loon = "Common Loon (Gavia immer): A large waterbird with a pointed bill."
+    assert passage("common loon chick") == f"{loon} {NOT_ORDINARY}"
     for query in ("common loon in winter", "winter plumage common loon", "winter common loon"):
-        assert passage(query) == f"{loon}; length 66 to 91 cm. {NOT_ORDINARY}", query
+        assert passage(query) == f"{loon} Length 66 to 91 cm. {NOT_ORDINARY}", query
     puffin = "Atlantic Puffin (Fratercula arctica): "
     told = "In summer the bill is orange; it is duller in winter."
-    assert passage("Atlantic puffin in winter") == f"{puffin}{told} The back is black."
-    assert passage("Atlantic puffin in winter plumage") == f"{puffin}{told}"
+    for query in ("Atlantic puffin in winter", "Atlantic puffin in winter plumage"):
+        assert passage(query) == f"{puffin}{told} The back is black.", query
 
 
 def sex_ages(query: str, *sentences: str) -> list[QueryPart]:
