@@ -20,11 +20,8 @@ from pathlib import Path
 import kb
 import recognize
 from cli.common.settings import resolve
-from kb.distill.prompts import DistilPrompts
-from kb.lookup.context import gather
 from kb.lookup.context_settings import ContextSources, Explainer
-from kb.lookup.findings import Findings, unexplained
-from kb.lookup.passages import compose
+from kb.lookup.findings import Findings, look_up
 from kb.lookup.wiki_terms import WikiTerms
 from kb.shipped import unpack_shipped
 from kb.sources.mediawiki.wiki_source import WikipediaSource
@@ -57,14 +54,14 @@ class Row:
     @property
     def counts(self) -> Counter[str]:
         """1 for each column that applies to the query."""
-        of_kb = len(self.found.terms) - self.n_learnt
+        of_kb = len(self.found.terms)
         marks = {
             "queries": True,
             "species": bool(self.found.species),
             "group": bool(self.found.groups),
-            "terms": bool(self.found.terms),
-            "any of these": bool(self.found),
-            "nothing": not self.found,
+            "terms": bool(of_kb or self.n_learnt),
+            "any of these": bool(self.found or self.n_learnt),
+            "nothing": not (self.found or self.n_learnt),
             "from KB": bool(of_kb or self.found.species or self.found.groups),
             "from wiki": bool(self.n_learnt),
             "web if needed": bool(self.unexplained),
@@ -122,13 +119,19 @@ def main() -> None:
             source = WikipediaSource(options.api_url, contact=resolve().contact)
             stack.callback(source.close)
             wiki = WikiTerms(source)
-        rows, sources = [], ContextSources(wiki=wiki)
+        rows, sources = [], ContextSources(wiki=wiki, learn=False)
         for query, supercategory in read(options.queries):
-            with sources.turn:
-                found, learnt = gather(store, query, encoders.sentence, sources, DistilPrompts())
-            left = unexplained(query, found, compose(store, query, found).passage)
+            found = look_up(store, query, encoders.sentence)
+            answer = kb.context(store, query, encoders.sentence, sources)
+            n_learnt = len(answer.terms) - len(found.terms)
             rows.append(
-                Row(query=query, supercategory=supercategory, found=found, n_learnt=len(learnt), unexplained=left)
+                Row(
+                    query=query,
+                    supercategory=supercategory,
+                    found=found,
+                    n_learnt=n_learnt,
+                    unexplained=answer.unexplained,
+                )
             )
         if options.list:
             sys.stdout.writelines(f"{line(row)}\n" for row in rows)

@@ -66,8 +66,7 @@ def main() -> None:
             "other species": [(query, other) for query in queries for other in other_species(store, query)],
             "other query": [(a, b) for i, a in enumerate(queries) for b in queries[:i]],
         }
-        names = index_of(store).names
-        keys = {text: query_key(text, names) for pairs in kinds.values() for pair in pairs for text in pair}
+        keys = {text: query_key(text) for pairs in kinds.values() for pair in pairs for text in pair}
     lines: list[list[object]] = []
     for kind, pairs in kinds.items():
         cosines = _cosines(encoders.sentence, pairs)

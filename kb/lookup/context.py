@@ -7,13 +7,15 @@ and definitions of the knowledge base or the wiki, and answers of the search mod
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from threading import Event
 
 from data.arrays import check_vectors
+from data.batches import grouped
 from data.codec import dumps
 from data.contracts import ChatModel, TextEncoder
 from data.errors import FieldmarkError, NotCached, Refused, SourceError
@@ -82,99 +84,85 @@ def context(store: KnowledgeBase, query: str, encoder: TextEncoder, sources: Con
 
 
 def contexts(
-    store: KnowledgeBase, queries: Sequence[str], encoder: TextEncoder, sources: ContextSources | None = None
+    store: KnowledgeBase, queries: Iterable[str], encoder: TextEncoder, sources: ContextSources | None = None
 ) -> Iterator[Context]:
     """Yield the context of each query in order, as `context` returns it.
 
-    Several are searched and written at the same time, of near queries the first; after a failure of the model the rest
-    without it.
+    Several are searched and written at the same time; near queries wait for the first of them, whose answer they share.
+    After a failure of the model the rest is written without it.
     """
     sources = sources or ContextSources()
     prompts = DistilPrompts(sources.prompts)  # before anything costs money
     check_encoder(store, encoder)
-    chat = sources.chat
+    is_down = Event()
 
-    def look(query: str) -> tuple[Context, Findings]:
+    def look(query: str) -> Context:
+        found = _gather(store, query, encoder, sources, prompts)
         with sources.turn:
-            found, learnt = gather(store, query, encoder, sources, prompts)
-            if learnt and sources.learn:
-                learn(store, learnt)
-                try:
-                    remember(store, learnt, encoder)
-                except FieldmarkError as error:
-                    names = ", ".join(f'"{term.name}"' for term in learnt)
-                    _log.warning("Not stored, and looked up again next time: %s. %s", names, error)
             answer = compose(store, query, found)
             said = answer.passage if subspecies_of(store, query) is None else f"{answer.passage} {query}"
-            return replace(answer, unexplained=unexplained(query, found, said)), found
+            answer = replace(answer, unexplained=unexplained(query, found, said))
+        if sources.chat is None or is_down.is_set():
+            return answer
+        try:
+            return write_passage(answer, found, store, sources, prompts)
+        except (SourceError, NotCached) as error:
+            if sources.require_chat:
+                raise
+            with sources.turn:
+                if not is_down.is_set():
+                    _log.warning("The model failed; passages are composed without it: %s", error)
+                is_down.set()
+            return answer
 
     with ThreadPoolExecutor(N_PARALLEL) as pool:
-        for start in range(0, len(queries), N_PARALLEL):
-            some = queries[start : start + N_PARALLEL]
-            # Near queries share the answer to the first of them, which is searched alone.
-            names = index_of(store).names
-            first = dict(zip(map(lambda query: query_key(query, names), reversed(some)), reversed(some), strict=True))
+        for some in grouped(queries, N_PARALLEL):
+            first = {query_key(query): query for query in reversed(some)}
             looked = dict(zip(first.values(), pool.map(look, first.values()), strict=True))
-            answers = [looked.get(query) or look(query) for query in some]
-            pending: dict[str, Future[Context]] = {}
-            for answer, found in answers if chat is not None else ():
-                if answer.query not in pending:  # equal queries are paid for once
-                    pending[answer.query] = pool.submit(write_passage, answer, found, store, sources, prompts)
-            for answer, _ in answers:
-                try:
-                    yield pending[answer.query].result() if chat is not None else answer
-                except (SourceError, NotCached) as error:
-                    if sources.require_chat:
-                        raise
-                    if chat is not None:
-                        _log.warning("The model failed; passages are composed without it: %s", error)
-                    chat = None
-                    yield answer
+            yield from (looked.get(query) or look(query) for query in some)
 
 
-def gather(
+def _gather(
     store: KnowledgeBase, query: str, encoder: TextEncoder, sources: ContextSources, prompts: DistilPrompts
-) -> tuple[Findings, list[Term]]:
-    """Return the findings on a query, and the terms and the answer among them that are new to the knowledge base.
-
-    A stored answer takes the place of a new one. The caller holds `sources.turn`; others have it while the web is
-    searched.
-    """
+) -> Findings:
+    """Return the findings of all sources on a query, and learn those that are new to the knowledge base."""
     found, learnt = Findings(), list[Term]()
     for source in sources.settings.order if query.strip() else ():
         mode: Mode = getattr(sources.settings, source)
         if mode == "never":
             continue
-        gaps = unexplained(query, found, compose(store, query, found).passage)
-        is_needed = mode == "always" or bool(gaps)
         failed = sources.failed if mode != "always" else None
-        if source == "kb" and (is_needed or not found):
-            of_kb = look_up(store, query, encoder)
-            terms = {term.term_id: term for term in (*of_kb.terms, *found.terms)}
-            found = replace(of_kb, terms=tuple(terms.values()), answer=found.answer or of_kb.answer)
-        elif source == "wiki" and is_needed and sources.wiki is not None:
-            known = [mention.text for mention in found.mentions if mention.kind == "term"]
-            with _optional(query, "The wiki", failed):
+        answer = found.answer
+        with sources.turn:
+            gaps = unexplained(query, found, compose(store, query, found).passage)
+            is_needed = mode == "always" or bool(gaps)
+            if source == "kb" and (is_needed or not found):
+                of_kb = look_up(store, query, encoder)
+                terms = {term.term_id: term for term in (*of_kb.terms, *found.terms)}
+                found = replace(of_kb, terms=tuple(terms.values()), answer=answer or of_kb.answer)
+            elif source == "wiki" and is_needed and sources.wiki is not None:
+                known = [mention.text for mention in found.mentions if mention.kind == "term"]
                 asked, known = (query, known) if mode == "always" else ("; ".join(gaps), [])
-                new = [
-                    term
-                    for term in sources.wiki.explain(asked, known=known)
-                    if not index_of(store).is_stored(term.term_id)
-                ]
-                learnt += new
-                found = replace(found, terms=(*found.terms, *new))
-        elif source == "web" and is_needed and found.answer is None:
-            answer = index_of(store).answer_to(query)
-            if answer is None and sources.search is not None:
-                sources.turn.release()
-                try:
-                    with _optional(query, "The web search", failed):
-                        answer = search_web(query, sources.search, prompts)
-                finally:
-                    sources.turn.acquire()
-                learnt += [] if answer is None else [answer]
-            found = replace(found, answer=answer)
-    return found, learnt
+                with _optional(query, "The wiki", failed):
+                    explained = sources.wiki.explain(asked, known=known)
+                    new = [term for term in explained if not index_of(store).is_stored(term.term_id)]
+                    learnt += new
+                    found = replace(found, terms=(*found.terms, *new))
+            elif source == "web" and is_needed and answer is None:
+                found = replace(found, answer=index_of(store).answer_to(query))
+        if source == "web" and is_needed and found.answer is None and sources.search is not None:
+            with _optional(query, "The web search", failed):
+                found = replace(found, answer=search_web(query, sources.search, prompts))
+            learnt += [] if found.answer is None else [found.answer]
+    if learnt and sources.learn:
+        with sources.turn:
+            learn(store, learnt)
+            try:
+                remember(store, learnt, encoder)
+            except FieldmarkError as error:
+                names = ", ".join(f'"{term.name}"' for term in learnt)
+                _log.warning("Not stored, and looked up again next time: %s. %s", names, error)
+    return found
 
 
 @contextmanager

@@ -76,4 +76,4 @@ class ContextSources:
     unwritten: set[str] = field(default_factory=set)
     """Queries so far without a usable reply of `chat`."""
     turn: Lock = field(default_factory=Lock)
-    """Held while knowledge base and wiki are asked."""
+    """Held while knowledge base or wiki is asked, or something is learnt."""

@@ -24,7 +24,7 @@ from data.arrays import FloatArray
 from data.contracts import TextEncoder
 from data.errors import FieldmarkError, MissingRequirement, SpaceMismatch
 from data.files import SelfClosing, sha256_hex, write_atomic
-from data.lexicon.words import WHOLE_WORD, stem, tokens
+from data.lexicon.words import WHOLE_WORD, tokens
 from data.records import Source, Term, WebAnswer
 from data.starter.knowledge import LICENCE, read_terms
 from fieldmark import fieldmark_version
@@ -127,48 +127,17 @@ class WordIndex:
         return bool(tokens(word)) and bool(self.match(tokens(word))[1].max(initial=0) == 1)
 
 
-QueryKey = tuple[str, ...]
 _NEGATIONS = frozenset(("no", "not", "neither", "nor"))
 # Words around the contents of a query.
 _EMPTY = frozenset(
     tokens("photo photograph picture image showing shown seen visible clearly performing doing exhibiting engaged")
 )
-_COMMON_STEM = 5  # letters shared by forms of one word: albino, albinism
 
 
-def query_key(query: str, names: NameFinder) -> QueryKey:
-    """Return the contents of a query: species by id, other words by stem, without "photo of", "showing", "a".
-
-    The order of words counts, except between species and terms alone.
-    """
-    words = list(WHOLE_WORD.finditer(query))
-    ids: dict[int, str] = {}  # place of a word -> the name that it belongs to
-    are_names = True
-    for mention in names.find(query):
-        end = mention.start + len(mention.text)
-        places = [i for i, word in enumerate(words) if mention.start <= word.start() < end]
-        if mention.kind == "species":
-            ids |= dict.fromkeys(places, mention.ids[0])
-        elif mention.kind == "term" and len(places) == 1 and _is_form_of(mention.text, mention.ids[0]):
-            ids[places[0]] = mention.ids[0]
-    key: list[str] = []
-    for i, word in enumerate(words):
-        if i in ids:
-            if ids.get(i - 1) != ids[i]:
-                key.append(ids[i])
-        elif word[0].lower() in _NEGATIONS:
-            key.append(word[0].lower())
-            are_names = False
-        elif found := [token for token in tokens(word[0]) if token not in _EMPTY]:
-            key += found
-            are_names = False
-    return tuple(sorted(key) if are_names else key)
-
-
-def _is_form_of(word: str, term_id: str) -> bool:
-    """Return whether a word is a form of a term's own name, not only another name of it."""
-    name = term_id.removeprefix("term:")
-    return "-" not in name and stem(word.lower())[:_COMMON_STEM] == stem(name)[:_COMMON_STEM]
+def query_key(query: str) -> tuple[str, ...]:
+    """Return the contents of a query: the stems of its words in order, without "photo of", "showing", "a"."""
+    words = [[word] if word in _NEGATIONS else tokens(word) for word in map(str.lower, WHOLE_WORD.findall(query))]
+    return tuple(stem for stems in words for stem in stems if stem not in _EMPTY)
 
 
 class LookupIndex:
@@ -199,15 +168,15 @@ class LookupIndex:
         self.terms = {term.term_id: term for term in every}
         self.term_words = WordIndex.of(" ".join((t.name, *t.aliases, t.definition, t.look_for)) for t in words)
         self.word_ids = tuple(term.term_id for term in words)
-        self._answers = {query_key(answer.name, self.names): answer for answer in answers}
+        self._answers = {query_key(answer.name): answer for answer in answers}
 
     def is_stored(self, term_id: str) -> bool:
         """Return whether a term is in the store or was learnt."""
         return term_id in self._stored
 
     def answer_to(self, query: str) -> WebAnswer | None:
-        """Return the stored answer to the same query, or one of the same meaning."""
-        return self._answers.get(query_key(query, self.names))
+        """Return the stored answer to the same query, or to one with the same contents."""
+        return self._answers.get(query_key(query))
 
 
 def index_of(store: KnowledgeBase) -> LookupIndex:

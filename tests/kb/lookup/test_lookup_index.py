@@ -15,7 +15,6 @@ from kb.lookup.lookup_index import WordIndex, glossary_of, index_of, learn, quer
 from kb.sources.starter import StarterSource
 from kb.store.knowledge_base import KnowledgeBase
 from kb.store.ledger import Ledger
-from tests.kb.lookup.shelf import STORE
 from tests.toy.encoders import toy_encoders
 
 ZORBLIN = Term(term_id="term:zorblin", name="zorblin", definition="A gland of frogs.")
@@ -51,17 +50,15 @@ def test_tokens_unify_plurals_participles_and_spellings() -> None:
 
 
 def test_queries_with_the_same_contents_have_one_key() -> None:
-    names = index_of(STORE).names
     for query, other, is_same in (
         ("A photo of frogs in amplexus", "frog in amplexus", True),
-        ("a pyrrhuloxia", "Cardinalis sinuatus", True),
-        ("two frogs, northern cardinals", "Two frogs and a Cardinalis cardinalis", True),
-        ("amplexus, northern cardinal", "northern cardinal and amplexus", True),
+        ("Picture showing two Northern Cardinals.", "two northern cardinals", True),
+        ("a hawk with a dead owl", "an owl with a dead hawk", False),
         ("an albino cardinal", "a cardinal", False),
         ("two frogs", "three frogs", False),
         ("frogs not in amplexus", "frogs in amplexus", False),
     ):
-        assert (query_key(query, names) == query_key(other, names)) == is_same, query
+        assert (query_key(query) == query_key(other)) == is_same, query
 
 
 def look_up(path: Path, query: str) -> Context:
