@@ -24,12 +24,10 @@ from kb.lookup.entries import subspecies_of
 from kb.lookup.findings import Findings
 from kb.lookup.mentions import Mention, groups_in
 from kb.lookup.variants import (
-    SEXES_AND_AGES,
-    early_stages,
+    EARLY_STAGES,
     fitting_sentences,
     kinds_of,
     sentences_of,
-    stages_in,
     states_looks,
     variant_in,
     variant_of,
@@ -154,35 +152,24 @@ def name_of(entry: SpeciesEntry) -> str:
 def told_of(entry: SpeciesEntry, found: Findings, query: str) -> tuple[list[str], list[str]]:
     """Return the sentences of a description that hold for the variant asked, and a caution on those left out.
 
-    Sentences with most words of the query come first; of larvae and pupae, only the stage that the query asks for.
-    There is no caution if all marks hold, or for a sex, age or stage of life with its own.
+    Sentences on the variant and with most words of the query come first, those on larvae and pupae that it does not ask
+    for last. There is no caution if all marks hold, or for a sex, age or stage of life with its own.
     """
     statements = sentences_of(entry)
     name = next((mention for mention in found.mentions if entry.taxon.taxon_id in mention.ids), None)
     variant = variant_in(query, name, found.mentions, found.terms, entry) if name is not None else frozenset()
     own = set(tokens(" ".join((*entry.taxon.common_names, entry.taxon.scientific_name))))
     asked = set(tokens(query)) - own - _NUMBERS
-    stages = early_stages(entry.taxon)
-    of_query = stages_in(query, stages)
 
-    def rank(text: str) -> tuple[bool, int]:
-        of_text = stages_in(text, stages)
-        fit = 2 * bool(of_text & of_query) + 2 * _fit(text, query) + len(asked & set(tokens(text)))
-        return bool(of_text) and not of_text & of_query, -fit
+    def fit(text: str) -> int:
+        stated = kinds_of(variant_words_in(text))
+        is_of_stage = not variant and not stated.isdisjoint(EARLY_STAGES)
+        return 2 * bool(stated & variant) - 4 * is_of_stage + len(asked & set(tokens(text)))
 
-    of_stage = [text for text in statements if stages_in(text, stages) & of_query]
     fitting = fitting_sentences(statements, variant)
-    has_own = not variant & {"colour", "hybrid"} and (bool(of_stage) or states_looks(fitting))
+    has_own = not variant & {"colour", "hybrid"} and states_looks(fitting)
     caution = [] if variant <= {"male"} or has_own or fitting == statements else [NOT_ORDINARY]
-    return sorted(dict.fromkeys((*of_stage, *fitting)), key=rank), caution
-
-
-def _fit(text: str, query: str) -> int:
-    """Return 1 for a sentence on the sex or age in the query, -1 for one only on others, else 0."""
-    queried, stated = (kinds_of(variant_words_in(part)) & SEXES_AND_AGES for part in (query, text))
-    if not queried or not stated:
-        return 0
-    return 1 if queried & stated else -1
+    return sorted(fitting, key=fit, reverse=True), caution
 
 
 def _ended(text: str) -> str:

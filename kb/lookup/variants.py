@@ -10,10 +10,11 @@ from data.lexicon.appearance import appearance
 from data.lexicon.words import BIRDS, WHOLE_WORD, column, group_of, group_of_taxon, groups, words_of
 from data.records import QueryPart, SpeciesEntry, Taxon, Term
 from data.words import capitalised
-from kb.distill.subjects import Subject, stated_subject, with_subject
 from kb.lookup.mentions import LETTERS_ALONE, Mention, word_lists
 
-SEXES_AND_AGES = frozenset(("male", "female", "juvenile"))
+EARLY_STAGES = ("larva", "pupa")
+SEXES_AND_AGES = frozenset(("male", "female", "juvenile", *EARLY_STAGES))
+_YOUNG = frozenset(("juvenile", *EARLY_STAGES))
 _LONGEST = 3  # words of a phrase
 _ORDINALS = {"1st": "first", "2nd": "second", "3rd": "third", "4th": "fourth"}
 _ORDINAL = re.compile(r"\b(?:1st|2nd|3rd|4th)\b", re.IGNORECASE)
@@ -65,10 +66,11 @@ _OTHER_ANIMALS = frozenset(("its", "their", "his", "her", "with", "feeding", "fe
 _OWNERS = {"his": "male", "her": "female"}  # in descriptions; in a query the owner is another animal
 _LOOKS = ("colour", "pattern")
 _BETWEEN_NAMES = (*_LOOKS, "shape", "size", "who")
+_PASSED = frozenset(("plumage", "butterfly", "moth"))
 _PLUMAGES = frozenset(("nonbreeding", "breeding"))
 
 Variant = frozenset[str]
-"""Any of `colour`, `hybrid`, `female`, `male`, `juvenile` and `nonbreeding` (a plumage)."""
+"""Any of `colour`, `hybrid`, `female`, `male`, `juvenile`, `larva`, `pupa` and `nonbreeding` (a plumage)."""
 
 
 def variant_of(query: str, name: str, start: int, *, terms: Sequence[str] = (), winter: str = "") -> Variant:
@@ -128,7 +130,7 @@ def _beside(words: Sequence[str]) -> Iterator[str]:
         if word in variant_words("anywhere"):
             continue
         is_list = word == "and" and i > 0 and bool(set(words[i + 1 : i + 2]) & beside.keys())
-        is_between = group_of(word) in _BETWEEN_NAMES or word in groups()["stop"] or word == "plumage"
+        is_between = group_of(word) in _BETWEEN_NAMES or word in groups()["stop"] or word in _PASSED
         if not is_between or (word in _OTHER_ANIMALS and not is_list):
             return
 
@@ -136,22 +138,36 @@ def _beside(words: Sequence[str]) -> Iterator[str]:
 def fitting_sentences(sentences: Sequence[str], variant: Variant) -> list[str]:
     """Return the sentences that hold for a variant, without clauses on other sexes, ages and plumages.
 
-    Clauses that name none stay if they state no colour or pattern, and of a juvenile no measurement. With colours they
+    Clauses that name none stay if they state no colour or pattern, and of young ones no measurement. With colours they
     stay for males, if both sexes are alike, and where others tell the plumages apart.
     """
     are_alike = any(_ALIKE.search(sentence) for sentence in sentences)
     has_plumages = _tells_plumages(sentences)
     found: list[str] = []
     for sentence in sentences if variant else ():
-        stated: frozenset[str] = frozenset()
-        clauses = [clause for text in _CLAUSE.split(sentence) if (clause := text.strip(_END))]
-        kept = []
-        for clause in clauses:
-            stated = _stated(clause) or stated  # "the female is brown; a dark line runs through the eye"
-            if _holds(clause, stated, variant, are_alike=are_alike, has_plumages=has_plumages):
-                kept.append(clause)
-        found += [sentence] if kept == clauses else [f"{capitalised('; '.join(kept))}."] if kept else []
+        clauses = _clauses(sentence)
+        kept = [
+            clause
+            for clause, stated in clauses
+            if _holds(clause, stated, variant, are_alike=are_alike, has_plumages=has_plumages)
+        ]
+        found += [sentence] if len(kept) == len(clauses) else [_sentence("; ".join(kept))] if kept else []
     return found if variant else list(sentences)
+
+
+def _clauses(sentence: str) -> list[tuple[str, frozenset[str]]]:
+    """Return the clauses, each with the sexes, ages and plumages that it or the one before it names."""
+    found: list[tuple[str, frozenset[str]]] = []
+    stated: frozenset[str] = frozenset()
+    for text in _CLAUSE.split(sentence):
+        if clause := text.strip(_END):
+            stated = _stated(clause) or stated  # "the female is brown; a dark line runs through the eye"
+            found.append((clause, stated))
+    return found
+
+
+def _sentence(text: str) -> str:
+    return f"{capitalised(text)}."
 
 
 def states_looks(sentences: Sequence[str]) -> bool:
@@ -183,26 +199,12 @@ def _holds(clause: str, stated: frozenset[str], variant: Variant, *, are_alike: 
     if subjects or stated & _PLUMAGES:
         return False
     if not states_looks([clause]):
-        return "juvenile" not in variant or not any(character.isdigit() for character in clause)
+        return not variant & _YOUNG or not any(character.isdigit() for character in clause)
     if variant & {"colour", "hybrid"}:
         return False
     if "nonbreeding" in variant:
         return has_plumages
-    return "male" in variant or ("juvenile" not in variant and are_alike)
-
-
-EARLY_STAGES = ("larva", "pupa")
-
-
-def early_stages(taxon: Taxon) -> Mapping[str, str]:
-    """Return word -> stage, of the words for early stages of a taxon."""
-    others = appearance(group_of_taxon(taxon.lineage, taxon.scientific_name)).others
-    return {word: stage for word, stage in others.items() if stage in EARLY_STAGES}
-
-
-def stages_in(text: str, stages: Mapping[str, str]) -> frozenset[str]:
-    """Return the stages that a text names."""
-    return frozenset(stages[word] for word in words_of(text) if word in stages)
+    return "male" in variant or (not variant & _YOUNG and are_alike)
 
 
 def words_of_any(taxa: Iterable[Taxon]) -> Collection[str]:
@@ -215,28 +217,20 @@ def words_of_any(taxa: Iterable[Taxon]) -> Collection[str]:
     return found
 
 
-_BETWEEN = 2  # other words between the sex and the name: "a male breeding Mallard"
+_NEAR = 2  # other words between the sex and the name: "a male breeding Mallard"
 
 
 def sex_age_part(query: str, mention: Mention, entry: SpeciesEntry) -> QueryPart | None:
     """Return the sex or age before or directly after a species' name; None if the summary does not tell it apart."""
-    sexes = {word: kind for word, kind in variant_words("beside").items() if kind in SEXES_AND_AGES}
-    before = [word[0] for word in LETTERS_ALONE.finditer(query[: mention.start])][-1 - _BETWEEN :]
+    kinds = {word: kind for word, kind in variant_words("beside").items() if kind in SEXES_AND_AGES}
+    before = [word[0] for word in LETTERS_ALONE.finditer(query[: mention.start])][-1 - _NEAR :]
     after = [word[0] for word in LETTERS_ALONE.finditer(query[mention.start + len(mention.text) :])][:1]
-    word = next((word for word in (*reversed(before), *after) if word.lower() in sexes), None)
-    if word is None or entry.summary is None:
-        return None
-    wanted = sexes[word.lower()]
-    texts: dict[str, list[str]] = {}
-    subject: Subject = ""
-    for statement in entry.summary.statements:
-        stated = stated_subject(statement.text)
-        is_continued = stated is None and with_subject(statement.text, subject) is not None  # "It has a red crest."
-        subject = subject if is_continued else stated or ""
-        texts.setdefault(subject, []).append(statement.text)
-    own = texts.pop(wanted, [])
-    others = [text for subject in ("adult", "male", "female", "juvenile") for text in texts.get(subject, ())]
-    unlike = others or texts.get("", [])
+    word = next((word for word in (*reversed(before), *after) if word.lower() in kinds), "")
+    wanted = kinds.get(word.lower())
+    clauses = [pair for sentence in sentences_of(entry) for pair in _clauses(sentence)]
+    own = [_sentence(clause) for clause, stated in clauses if wanted in stated]
+    others = [_sentence(clause) for clause, stated in clauses if stated & SEXES_AND_AGES and wanted not in stated]
+    unlike = others or [_sentence(clause) for clause, stated in clauses if not stated & SEXES_AND_AGES]
     if not own or not unlike:
         return None
     return QueryPart(

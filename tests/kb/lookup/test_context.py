@@ -230,12 +230,12 @@ def test_a_failed_model_is_not_used_for_later_queries(caplog: pytest.LogCaptureF
 def test_larva_and_pupa_are_described_where_the_query_asks_for_them() -> None:
     for query, begins in (
         ("two peacocks on buddleia", "The wings are rusty red. Each wing tip carries"),
-        ("a peacock caterpillar", "The caterpillar is black with white dots. The wings"),
-        ("peacock chrysalis", "The pupa is green or grey-brown with two horns. The wings"),
+        ("caterpillar of a peacock butterfly", "The caterpillar is black with white dots."),
+        ("peacock chrysalis", "The pupa is green or grey-brown with two horns."),
     ):
         passage = kb.context(ShelfStore(BUTTERFLIES, (), ENCODER), query, ENCODER).passage
         assert passage.startswith(f"Peacock (Aglais io): {begins}")
-        assert "usual colours" not in passage
+        assert "usual colours" not in passage and ("wings" in passage) == (query == "two peacocks on buddleia")
 
 
 def test_a_learnt_term_equals_a_built_one_and_the_next_build_keeps_it(one_bird: Path) -> None:

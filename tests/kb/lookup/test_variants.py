@@ -132,8 +132,8 @@ def sex_ages(query: str, *sentences: str) -> list[QueryPart]:
 
 
 def test_the_summary_tells_the_sex_or_age_from_the_others() -> None:
-    both = ("The bill is yellow.", "The male is green.", "It has a white collar.", "The female is brown.")
-    male, female, young = "The male is green. It has a white collar.", "The female is brown.", "Juveniles are grey."
+    both = ("The bill is yellow.", "The male is green with a white collar; the female is brown.")
+    male, female, young = "The male is green with a white collar.", "The female is brown.", "Juveniles are grey."
     for query, word, sentences, kind, looks, unlike in (
         ("Green Duck drake", "drake", both, "male", male, female),
         ("a Female breeding Green Duck", "Female", both, "female", female, male),
