@@ -31,7 +31,7 @@ CSV = {
     "kb species --format csv": ("kb.lookup.entries.SPECIES", "One row per species, in the order of the checklist."),
     "kb lint --format csv": ("cli.verbs.lint.CSV_COLUMNS", "One row per finding."),
     "kb credits --format csv": ("kb.curate.credits.COLUMNS", "One row per article or photo."),
-    "kb eval species --format csv": ("recognize.evaluation.comparison.COLUMNS", "One row per setup and measure."),
+    "kb eval species --format csv": ("recognize.evaluation.report.COLUMNS", "One row per species and answer."),
     "kb eval rerank --format csv": ("rerank.evaluation.report.COLUMNS", "A row per run, stratum and measure."),
 }
 # Command -> the record that it prints, and the example that the tests hold still.
@@ -52,7 +52,7 @@ JSON = {
     "kb species --format json": ("kb.lookup.entries.ListedSpecies", ""),
     "kb lint --format jsonl": ("kb.curate.lint.Finding", ""),
     "kb credits --format json": ("kb.curate.credits.Credits", ""),
-    "kb eval species --format json": ("recognize.evaluation.comparison.SpeciesEvaluation", ""),
+    "kb eval species --format json": ("recognize.evaluation.report.SpeciesReport", ""),
     "kb eval rerank --format json": ("rerank.evaluation.report.Evaluation", ""),
     "Query set of kb rerank": ("rerank.jobs.QuerySet", ""),
     "Session file of kb feedback": ("rerank.feedback.session.Session", ""),
@@ -68,11 +68,10 @@ ADDED_KEYS = {
     ),
     "kb eval species --format json": (
         ("kb", "text", "Path of the knowledge base."),
-        ("dataset", "text", "Kind of dataset."),
-        ("photos", "object", "Numbers of photos: in the dataset, skipped by reason, measured, and used as anchors."),
-        ("unmatched", "list of object", "Labels without a species: `name`, `reason`, `suggestions`."),
-        ("not_in_kb", "list of text", "Species of the dataset that the knowledge base does not have."),
-        ("definitions", "object", "Definition of each measure."),
+        ("preset", "text", "Scoring preset."),
+        ("n_copies", "integer", "Photos left out: copies of reference photos, or of training photos of the encoders."),
+        ("n_unmatched", "integer", "Photos with a label that matches no species."),
+        ("unmatched", "list of object", "These labels: `name`, `reason`, `suggestions`."),
     ),
 }
 # Meanings of keys that many records share, where a record says nothing itself.
@@ -94,11 +93,8 @@ SHARED_KEYS = {
     "kb": "Name of the knowledge base.",
     "texts": "Texts with their attribution.",
     "photos": "Photos with their attribution.",
-    "setup": "Setup that was measured.",
     "baseline": "Setup or run to compare with.",
     "preset": "Scoring preset.",
-    "vocabulary": "Possible answers: all species (open), or those of the photos (bounded).",
-    "encoder_names": "Names of the text-image encoders.",
     "measures": "Mean of each measure.",
     "measure": "Name of the measure.",
     "micro": "Mean over items.",
@@ -113,7 +109,6 @@ SHARED_KEYS = {
     "n_worse": "Number of groups with a lower value than the baseline.",
     "p_value": "Two-sided p-value of a randomisation test.",
     "p_corrected": "p-value with Holm's correction.",
-    "figures": "Figures of each setup.",
     "tests": "Paired tests against the first setup.",
     "input_tokens": "Tokens sent.",
     "output_tokens": "Tokens received.",

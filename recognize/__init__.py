@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from recognize.confidence.prior import SpeciesList as SpeciesList
     from recognize.encoders.profiles import load_encoders as load_encoders
     from recognize.encounters import bursts as bursts
-    from recognize.evaluation.comparison import SpeciesReport as SpeciesReport
-    from recognize.evaluation.comparison import evaluate as evaluate
+    from recognize.evaluation.report import SpeciesReport as SpeciesReport
+    from recognize.evaluation.report import evaluate as evaluate
     from recognize.explanation import Explanation as Explanation
     from recognize.explanation import explain as explain
     from recognize.place_names import place_of as place_of
@@ -34,9 +34,9 @@ _MODULES: Final = {
     "PhotoRanking": "recognize.recognizer",
     "Recognizer": "recognize.recognizer",
     "SpeciesList": "recognize.confidence.prior",
-    "SpeciesReport": "recognize.evaluation.comparison",
+    "SpeciesReport": "recognize.evaluation.report",
     "bursts": "recognize.encounters",
-    "evaluate": "recognize.evaluation.comparison",
+    "evaluate": "recognize.evaluation.report",
     "explain": "recognize.explanation",
     "load_encoders": "recognize.encoders.profiles",
     "place_of": "recognize.place_names",

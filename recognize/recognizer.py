@@ -404,6 +404,11 @@ class Recognizer:
                     yield PhotoChances(image=decoded.name, chances=found)
                     absent = {}
 
+    @property
+    def taxa(self) -> dict[str, Taxon]:
+        """Taxon id -> species of the knowledge base."""
+        return {entry.taxon.taxon_id: entry.taxon for entry in self._store.species(self._store.taxon_ids)}
+
     def can_recognise(self, species: int) -> bool:
         """Return whether a species, by its position, has a description, a reference photo or a prototype."""
         knowledge = self._knowledge

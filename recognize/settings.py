@@ -8,8 +8,6 @@ from typing import Annotated, Final, Literal, get_args
 
 from annotated_types import Ge, Gt, Le, Lt
 
-from data.metrics import N_RESAMPLES
-
 MIN_CONFIDENCE: Final = 0.7
 """Minimum confidence of an answer; below it the answer rolls up to the next rank. At .7 two in ten birds outside the
 shipped knowledge base get a species name, at .5 more than three (docs/results/confidence.md)."""
@@ -87,21 +85,9 @@ class IdentifySettings:
         return (self.reader_candidates or READER_CHUNKS) if preset in CHUNK_PRESETS else None
 
 
-Vocabulary = Literal["open", "bounded"]
-"""Possible answers of an evaluation."""
-ANCHOR_SETS: Final = ("kb", "train", "wiki")
-"""Reference photos of an evaluation: of the knowledge base, training photos, or lead images of articles."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationSettings:
     """Settings of an evaluation of species recognition."""
 
-    vocabulary: Literal["both"] | Vocabulary = "both"
-    """Possible answers: all species of the knowledge base (open), or those of the photos (bounded)."""
     keep_leaks: bool = False
     """Also measure photos that are reference photos or training photos of the encoders."""
-    resamples: Annotated[int, Ge(100)] = N_RESAMPLES
-    """Number of bootstrap and randomisation resamples."""
-    seed: int = 0
-    """Random seed of the resamples."""

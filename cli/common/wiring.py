@@ -270,25 +270,6 @@ def match_rows(rows: Sequence[Sequence[str]], checklist: Checklist | None = None
     return reconciler_of(checklist).reconcile_rows(rows, given=CUB_NAMES if checklist.group else None)
 
 
-def match_labels(store: KnowledgeBase, labels: Sequence[str]) -> Reconciled:
-    """Return the species of labels: as `match_rows`, else the species of the knowledge base with that name.
-
-    So labels of fish, or of any list of names, match a knowledge base of these.
-    """
-    from kb.checklist.reconcile import Reconciler
-    from kb.checklist.wiki_checklist import WikiChecklist
-
-    found = match_rows([(label,) for label in labels], store.checklist)
-    missing = [name.name for name in found.unmatched]
-    own = Reconciler(WikiChecklist(store.taxa())).reconcile(missing).matched if missing else ()
-    named = {match.name for match in own}
-    return replace(
-        found,
-        matched=(*found.matched, *own),
-        unmatched=tuple(name for name in found.unmatched if name.name not in named),
-    )
-
-
 def context_look_up(store: KnowledgeBase, sources: ContextSources | None = None) -> Callable[[str], Context]:
     """Return a thread-safe function from a query to its context, by default from the knowledge base alone."""
     from kb.lookup.context import context

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,13 +10,10 @@ import click
 
 from cli.common import exit_codes, options, output, reports, wiring
 from cli.common.output import named_calls
-from data.errors import BadInput
 from data.words import plural
 from recognize.settings import PHOTO_PRESETS, UNKNOWN_PRIOR
 
 if TYPE_CHECKING:
-    from data.contracts import Checklist
-    from data.records import Taxon
     from recognize.calibration.calibrate import Figures, Quality
 
 
@@ -41,6 +38,7 @@ def calibrate(ctx: click.Context, kb: Path | None, preset: str, photos: Path | N
 
     Example: kb calibrate --kb birds.kb --photos labelled/
     """
+    from cli.common.labelled_photos import read_labelled
     from kb.store.calibrations import save_calibration
     from recognize.calibration.calibrate import calibrate as fit
     from recognize.calibration.cases import photos_of_anchors, photos_of_files
@@ -55,7 +53,10 @@ def calibrate(ctx: click.Context, kb: Path | None, preset: str, photos: Path | N
         if photos is None:
             found = photos_of_anchors(store, encoders, knowledge, anchor_path=store.anchor_path, on_progress=show)
         else:
-            paths, taxon_ids = read_labelled(photos, store.taxa(), store.checklist)
+            labelled = read_labelled(photos, store)
+            for line in filter(None, [*labelled.lines(), labelled.absent_text]):
+                output.warn(line)
+            paths, taxon_ids = zip(*((path, taxon.taxon_id) for path, taxon in labelled.photos), strict=True)
             found = photos_of_files(
                 store, encoders, knowledge, paths, taxon_ids, anchor_path=store.anchor_path, on_progress=show
             )
@@ -66,67 +67,6 @@ def calibrate(ctx: click.Context, kb: Path | None, preset: str, photos: Path | N
     output.write_record(form, made.quality, lambda: quality_text(made.quality, path, preset))
     if found.errors:
         ctx.exit(exit_codes.PARTLY)
-
-
-PATH_HEADINGS = ("path", "photo", "image", "file", "filename")
-
-Labels = list[tuple[Path, tuple[str, ...]]]
-"""Photos, each with names of its species, the most reliable first."""
-
-
-def read_labelled(path: Path, taxa: Sequence[Taxon], checklist: Checklist) -> tuple[list[Path], list[str]]:
-    """Return the photos with species of a knowledge base, and these species; warn of the others.
-
-    Raises:
-        BadInput: if it is neither a folder of class folders nor a table with columns of paths and names, or names no
-            species of the knowledge base.
-    """
-    from data.labelled_photos import read_class_folders
-    from kb.checklist.species_lists import match_names
-
-    is_table = not path.is_dir()
-    labels = _table(path) if is_table else [(photo.path, (photo.label,)) for photo in read_class_folders(path)]
-    rows = list(dict.fromkeys(names for _, names in labels))
-    matches = match_names(rows, taxa, checklist)
-    taxon_of = dict(zip(rows, matches.of_rows, strict=True))
-    if matches.unmatched:
-        output.warn(
-            f"{plural(len(matches.unmatched), 'label')} matched no species: {reports.unmatched_text(matches.unmatched)}"
-        )
-    if matches.absent:
-        absent = plural(len(matches.absent), "species", "species")
-        output.warn(f"{absent} not in the knowledge base, skipped: {output.first_few(matches.absent)}")
-    found = [(photo, taxon_id) for photo, names in labels if (taxon_id := taxon_of[names]) is not None]
-    if not found:
-        raise BadInput(
-            f"No photo of {path} shows a species of the knowledge base.",
-            hint="Labels are scientific or English names of species; kb taxa --file FILE shows their matches.",
-        )
-    return [photo for photo, _ in found], [taxon_id for _, taxon_id in found]
-
-
-def _table(path: Path) -> Labels:
-    """Return the rows of a table; paths are relative to its folder."""
-    from kb.checklist.name_files import columns_of, read_names_file, table_rows
-    from kb.checklist.names import fold
-
-    (first, heading), *rows = table_rows(read_names_file(path), path) or [(1, [])]
-    at = next((i for i, cell in enumerate(heading) if fold(cell) in PATH_HEADINGS), None)
-    columns = columns_of(heading)
-    given = [columns[name] for name in ("scientific", "common", "code") if name in columns and columns[name] != at]
-    if at is None or not given:
-        found = ", ".join(heading) or "empty"
-        raise BadInput(
-            f"{path}: line {first}: expected the columns path and scientific_name, found {found}.",
-            hint="Or give a folder with one folder of photos per species.",
-        )
-    labels: Labels = []
-    for number, cells in rows:
-        names = tuple(cells[i] for i in given if i < len(cells) and cells[i])
-        if at >= len(cells) or not cells[at] or not names:
-            raise BadInput(f"{path}: line {number}: expected a path and a name, got {', '.join(cells)}.")
-        labels.append((path.parent / cells[at], names))
-    return labels
 
 
 def skipped_lines(skipped: Mapping[str, int], errors: Mapping[str, str]) -> Iterator[str]:

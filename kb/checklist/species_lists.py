@@ -19,6 +19,7 @@ from data.contracts import Checklist
 from data.errors import BadInput
 from data.records import Taxon, taxon_id
 from kb.checklist.avilist import load_checklist
+from kb.checklist.cub_names import CUB_NAMES
 from kb.checklist.name_files import KNOWN_HEADINGS, columns_of, read_names_file, scientific_name_in, table_rows
 from kb.checklist.names import fold
 from kb.checklist.reconcile import UnmatchedName, reconciler_of
@@ -54,6 +55,8 @@ class MatchedNames:
 
     of_rows: tuple[str | None, ...]
     """Species of each row; None for a species that is absent, and for an unmatched row."""
+    taxa: tuple[Taxon | None, ...]
+    """Species of each row by the checklist; None for a name that it does not know."""
     quarters: Mapping[str, frozenset[int]] = field(default_factory=dict)
     """Quarters with sightings, and those before and after, if the list has dates."""
     absent: tuple[str, ...]
@@ -104,22 +107,26 @@ def match_names(
     """
     ids = {taxon.taxon_id for taxon in taxa}
     own = {fold(name): taxon.taxon_id for taxon in taxa for name in (*taxon.common_names, taxon.scientific_name)}
-    reconciler = reconciler_of(load_checklist() if checklist is None else checklist)
-    result = reconciler.reconcile_rows(rows, most_suggested=MOST_SUGGESTED)
+    checklist = load_checklist() if checklist is None else checklist
+    given = CUB_NAMES if checklist.group else None
+    result = reconciler_of(checklist).reconcile_rows(rows, given=given, most_suggested=MOST_SUGGESTED)
     found = {match.name: match.taxon for match in result.matched}
     missed = {name.name: name for name in result.unmatched}
+    by_checklist: list[Taxon | None] = []
     in_kb: list[str | None] = []
     absent: dict[str, None] = {}
     unmatched: list[UnmatchedName] = []
     for names in rows:
-        taxon = found.get(names[0])
+        by_checklist.append(taxon := found.get(names[0]))
         # Not by English name if the checklist knows the row: the name may mean another bird here.
         in_kb.append(_among(ids, own, names if taxon is None else (taxon.scientific_name, *taxon.synonyms)))
         if in_kb[-1] is None and taxon is not None:
             absent[taxon.scientific_name] = None
         elif in_kb[-1] is None:
             unmatched.append(missed[names[0]])
-    return MatchedNames(of_rows=tuple(in_kb), absent=tuple(absent), unmatched=tuple(unmatched))
+    return MatchedNames(
+        of_rows=tuple(in_kb), taxa=tuple(by_checklist), absent=tuple(absent), unmatched=tuple(unmatched)
+    )
 
 
 def _among(ids: set[str], own: Mapping[str, str], names: Iterable[str]) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -24,7 +24,7 @@ from rerank.jobs import QuerySet
 from training.collection import read_collection
 
 _log = logging.getLogger(__name__)
-COLUMNS: Final = ("path", "label", "split", "anchors")
+COLUMNS: Final = ("path", "label", "split")
 
 
 def convert(
@@ -54,9 +54,7 @@ def convert(
         UsageError: if the output has another ending, or a table of photos is asked for one split.
     """
     if split is not None and output.suffix == ".csv":
-        raise UsageError(
-            "--split is for queries.", hint="The table has a column split, and kb eval species takes --split."
-        )
+        raise UsageError("--split is for queries.", hint="The table has a column split.")
     if output.suffix == ".csv":
         name, text = _photo_table(sources, images)
     elif output.suffix == ".json" and len(sources) == 1:
@@ -72,35 +70,29 @@ def convert(
 def _photo_table(sources: Sequence[Path], root: Path | None) -> tuple[str, str]:
     source = sources[0]
     if all((source / name).is_file() for name in ("photos.csv", "descriptions.jsonl")):
-        return "collection", _as_table(*_collection(source))
+        return "collection", _as_table(_collection(source))
     read = [read_species(each, root=root) for each in sources]
-    return read[0][0], _as_table([photo for _, photos in read for photo in photos], {})
+    return read[0][0], _as_table([photo for _, photos in read for photo in photos])
 
 
-def _collection(folder: Path) -> tuple[list[LabelledPhoto], dict[int, list[str]]]:
-    """Return the photos of a collection by the protocol of the starter models, and the anchor sets of each.
+def _collection(folder: Path) -> list[LabelledPhoto]:
+    """Return the photos of a collection by the protocol of the starter models.
 
     `test` is the half of the photos that the starter models were never trained on; all others are `train`.
     """
     collection = read_collection(folder)
     hidden = frozenset(collection.hidden.tolist())
-    photos = [
+    return [
         LabelledPhoto(path=folder / photo.path, label=photo.species, split="test" if i in hidden else "train")
         for i, photo in enumerate(collection.photos)
     ]
-    sets: dict[int, list[str]] = {}
-    for name, mode in (("train", "three"), ("wiki", "wiki")):
-        for i in collection.anchors(mode).tolist():
-            sets.setdefault(i, []).append(name)
-    return photos, sets
 
 
-def _as_table(photos: Iterable[LabelledPhoto], sets: Mapping[int, Sequence[str]]) -> str:
+def _as_table(photos: Iterable[LabelledPhoto]) -> str:
     out = io.StringIO()
     rows = csv.writer(out, lineterminator="\n")
     rows.writerow(COLUMNS)
-    for i, photo in enumerate(photos):
-        rows.writerow((photo.path.absolute(), photo.label, photo.split or "", " ".join(sets.get(i, ()))))
+    rows.writerows((photo.path.absolute(), photo.label, photo.split or "") for photo in photos)
     return out.getvalue()
 
 

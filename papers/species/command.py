@@ -12,17 +12,17 @@ import click
 from cli.common import exit_codes, options, output, wiring
 from cli.common.output import counted_calls
 from cli.common.readers import reader_failures
-from data.errors import NothingReadable, UsageError
+from data.errors import UsageError
 from data.frames import Columns, as_csv, frame_of
 from data.words import plural
-from recognize.settings import Vocabulary
+from papers.species.retrieval import Anchors, Vocabulary
 
 if TYPE_CHECKING:
     from cli.common.settings import Settings
     from kb.store.knowledge_base import KnowledgeBase
+    from papers.species.photos import MeasuredPhotos
     from papers.species.readers import ReaderFigures
     from papers.species.retrieval import Texts
-    from recognize.evaluation.labelled import MeasuredPhotos
 
 COLUMNS: Final[Columns] = {
     **dict.fromkeys(("vocabulary", "texts", "preset", "encoders", "anchors", "reader_context"), "text"),
@@ -39,8 +39,9 @@ COLUMNS: Final[Columns] = {
 @click.option("--vocabulary", type=click.Choice(get_args(Vocabulary)), multiple=True,
               help="Possible answers: all species, or those of the photos; repeat for both.  [default: open]",
 )  # fmt: skip
-@click.option("--anchors", type=click.Choice(("kb", "train", "wiki")), multiple=True,
-              help="Reference photos, as of kb eval species; repeat to compare.  [default: kb]")  # fmt: skip
+@click.option("--anchors", type=click.Choice(get_args(Anchors)), multiple=True,
+              help="Reference photos: of the knowledge base, or up to three training photos per species; repeat to "
+              "compare.  [default: kb]")  # fmt: skip
 @click.option("--readers", is_flag=True,
               help="Instead of retrieval: readers by [llm.vision] without retrieval, with direct RAG, with four kinds "
               "of context, and with 5, 10 and 15 chunks.")  # fmt: skip
@@ -52,7 +53,7 @@ def species(
     kb: Path | None,
     texts: Texts,
     vocabulary: tuple[Vocabulary, ...],
-    anchors: tuple[str, ...],
+    anchors: tuple[Anchors, ...],
     readers: bool,
     max_cost: float | None,
     offline: bool,
@@ -64,9 +65,8 @@ def species(
 
     Example: python -m papers species cub.csv --kb birds.kb --anchors kb --anchors train
     """
-    from cli.verbs.eval.species.command import select
+    from papers.species.photos import read_photos
     from papers.species.retrieval import retrieval_rows
-    from recognize.evaluation.labelled import read_dataset, read_photos
 
     if readers and (texts != "descriptions" or vocabulary not in ((), ("open",)) or anchors not in ((), ("kb",))):
         raise UsageError("--readers takes descriptions, an open vocabulary and the reference photos of --kb.")
@@ -77,12 +77,9 @@ def species(
     figures = None
     with ExitStack() as stack:
         store = stack.enter_context(wiring.open_knowledge_base(settings))
-        selected, skipped = select(store, read_dataset(dataset, split=None, train=None, anchors=anchors))
-        if not selected.photos:
-            raise NothingReadable(f"No photo of {dataset} shows a species of the knowledge base: {skipped.text()}.")
         progress = partial(counted_calls, quiet=options.invocation().quiet)
         encoders = wiring.encoders_of(store)
-        photos = read_photos(store, encoders, selected, anchors, anchor_path=store.anchor_path, progress=progress)
+        photos = read_photos(dataset, store, encoders, with_training="train" in anchors, progress=progress)
         if readers:
             figures = _read(settings, store, photos, max_cost=max_cost, offline=offline)
             rows = figures.rows
@@ -99,7 +96,7 @@ def species(
             for line in reader_failures({"reader": n}, plural(n_photos, "photo"), instead="they count as wrong"):
                 output.warn(f"{setup.preset}, {setup.context}, k={setup.k}: {line}")
         code = exit_codes.of_failures(sum(figures.failed.values()), n_photos * len(figures.failed))
-    if code or photos.unreadable:
+    if code or photos.n_unreadable:
         ctx.exit(code or exit_codes.PARTLY)
 
 

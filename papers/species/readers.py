@@ -18,9 +18,8 @@ from data.errors import MissingRequirement
 from data.prompts import Prompts
 from data.records import Candidate, Reading
 from papers.species.namer import Find, name_photo
-from papers.species.retrieval import Row, figures
-from recognize.evaluation.comparison import genera
-from recognize.evaluation.labelled import MeasuredPhotos
+from papers.species.photos import MeasuredPhotos
+from papers.species.retrieval import Row, figures, genera
 from recognize.reader.reader import CandidateContext, Reader, SourceTexts, read_ahead
 from recognize.scoring.knowledge import Knowledge, read_knowledge
 from recognize.scoring.presets import Settings, check_contents, score

@@ -5,22 +5,32 @@ Source: VR-RAG, tables 2, 4, 7 by descriptions, tables 1 and 8 by names. Table 4
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, product
 from typing import Final, Literal
 
 import numpy as np
 
 from data.contracts import Encoders, KnowledgeStore, VectorTable
-from recognize.evaluation.comparison import AnchorSet, Variants, genera, values_of_species
-from recognize.evaluation.labelled import MeasuredPhotos, setups_of
-from recognize.recognizer import name_species
-from recognize.scoring.knowledge import Knowledge, queries_of_encoders, read_knowledge, with_encoders
-from recognize.scoring.presets import Settings, score
-from recognize.settings import Vocabulary
+from data.metrics.ranked import hit, rank_of, reciprocal_rank
+from papers.species.photos import MeasuredPhotos
+from recognize.recognizer import PhotoRanking, name_species
+from recognize.scoring.knowledge import (
+    Knowledge,
+    queries_of_encoders,
+    read_knowledge,
+    with_anchors,
+    with_encoders,
+    with_species,
+)
+from recognize.scoring.presets import Settings, check_contents, score
 
 Texts = Literal["descriptions", "names"]
+Vocabulary = Literal["open", "bounded"]
+"""Possible answers: all species of the knowledge base, or those of the photos."""
+Anchors = Literal["kb", "train"]
+"""Reference photos: of the knowledge base, or training photos in place of those of their species."""
 Row = dict[str, object]
 """Column -> value of one line of CSV."""
 
@@ -49,30 +59,64 @@ def retrieval_rows(
     *,
     texts: Texts,
     vocabularies: Sequence[Vocabulary],
-    anchors: Sequence[str],
+    anchors: Sequence[Anchors],
 ) -> Iterator[Row]:
-    """Yield a line for each set of encoders, setup and measure."""
+    """Yield a line for each set of encoders, vocabulary, kind of anchors, preset and measure.
+
+    Raises:
+        UsageError: if the knowledge base lacks what a preset needs.
+    """
     knowledge, genus_of = read_knowledge(store, encoders), genera(store)
     if texts == "names":
         names = [entry.taxon.common_name for entry in store.species(store.taxon_ids)]
         knowledge = with_names(knowledge, names, encoders)
+    at = {taxon_id: i for i, taxon_id in enumerate(store.taxon_ids)}
+    asked = np.array(sorted({at[label] for label in photos.labels}), dtype=np.intp)
     for kept in encoder_sets(len(encoders.text_image)):
-        sets = {name: _narrowed(given, kept) for name, given in photos.anchor_sets.items()}
-        variants = Variants(store, with_encoders(knowledge, kept), photos.labels, sets)
         queries = queries_of_encoders(photos.photos.queries, kept)
-        for setup in setups_of(PRESETS, vocabularies, anchors):
-            known = variants.of(setup)
-            ranked = score(setup.preset, known, queries, Settings(m=POOL, profile=encoders.profile))
-            rankings = [name_species(ranking, known, store.taxon_ids) for ranking in ranked]
-            for measure, values in values_of_species(rankings, photos.labels, genus_of).items():
-                yield {
-                    "vocabulary": setup.vocabulary,
-                    "texts": texts,
-                    "preset": setup.preset,
-                    "encoders": "+".join(known.names),
-                    "anchors": setup.anchors,
-                    **figures(measure, values),
-                }
+        for vocabulary, name in product(vocabularies, anchors):
+            known = with_encoders(knowledge, kept)
+            if name == "train" and photos.training is not None:
+                owners = np.array([at[label] for label in photos.training_labels], dtype=np.intp)
+                replacing = queries_of_encoders(photos.training.queries, kept)
+                known = with_anchors(known, np.unique(owners), owners, replacing)
+            known = with_species(known, asked) if vocabulary == "bounded" else known
+            for preset in PRESETS if name == anchors[0] else PRESETS[1:]:  # the first uses no anchors
+                check_contents(preset, known, store.path)
+                ranked = score(preset, known, queries, Settings(m=POOL, profile=encoders.profile))
+                rankings = [name_species(ranking, known, store.taxon_ids) for ranking in ranked]
+                place = {"vocabulary": vocabulary, "texts": texts, "preset": preset}
+                place |= {"encoders": "+".join(known.names), "anchors": name}
+                for measure, values in values_of(rankings, photos.labels, genus_of).items():
+                    yield {**place, **figures(measure, values)}
+
+
+def values_of(
+    rankings: Sequence[PhotoRanking], labels: Sequence[str], genus_of: Mapping[str, str]
+) -> dict[str, list[float]]:
+    """Return measure -> value of each photo; the measures on chunks only if a ranking has chunks.
+
+    `genus` is whether the first species has the right genus.
+    """
+    ranks = [rank_of(ranking.taxon_ids, label) for ranking, label in zip(rankings, labels, strict=True)]
+    genera_of = [{genus_of[each] for each in ranking.taxon_ids[:1]} for ranking in rankings]
+    values = {
+        "top-1": [hit(rank, 1) for rank in ranks],
+        "top-5": [hit(rank, 5) for rank in ranks],
+        "hit@30": [hit(rank, 30) for rank in ranks],
+        **{f"MRR@{k}": [reciprocal_rank(rank, k) for rank in ranks] for k in (1, 5, 10)},
+        "genus": [float(genus_of[label] in found) for found, label in zip(genera_of, labels, strict=True)],
+    }
+    if any(ranking.chunk_taxon_ids for ranking in rankings):
+        chunk_ranks = [rank_of(ranking.chunk_taxon_ids, label) for ranking, label in zip(rankings, labels, strict=True)]
+        values |= {f"chunk MRR@{k}": [reciprocal_rank(rank, k) for rank in chunk_ranks] for k in (1, 5, 10)}
+    return values
+
+
+def genera(store: KnowledgeStore) -> dict[str, str]:
+    """Return the genus of each species of the store."""
+    taxa = [entry.taxon for entry in store.species(store.taxon_ids)]
+    return {taxon.taxon_id: taxon.lineage.get("genus") or taxon.scientific_name.split()[0] for taxon in taxa}
 
 
 def figures(measure: str, values: Sequence[float]) -> Row:
@@ -90,9 +134,3 @@ def with_names(knowledge: Knowledge, names: Sequence[str], encoders: Encoders) -
     ids = tuple(map(str, owners))
     tables = (VectorTable(ids=ids, owners=owners, vectors=each.encode_texts(texts)) for each in encoders.text_image)
     return replace(knowledge, chunks=tuple(tables))
-
-
-def _narrowed(given: AnchorSet, kept: Sequence[int]) -> AnchorSet:
-    """Return an anchor set in the spaces of some of the text-image encoders."""
-    queries = queries_of_encoders(given.photos.queries, kept)
-    return replace(given, photos=replace(given.photos, queries=queries))

@@ -1,4 +1,4 @@
-"""Photos encoded once for several rankings, their perceptual hashes, and leaks."""
+"""Photos encoded once for several rankings, and perceptual hashes, by which copies are found."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from data.arrays import FloatArray, IntArray
-from data.contracts import Encoders, TrainedOnPhotos
+from data.arrays import IntArray
+from data.contracts import Encoders, KnowledgeStore, TrainedOnPhotos
 from data.errors import BadImage
-from data.files import sha256_hex
 from data.images.decode import read_image
 from recognize.photos import encode_in_batches, encode_pictures
 from recognize.scoring.knowledge import Queries
@@ -68,8 +67,6 @@ class EncodedPhotos:
     queries: Queries
     hashes: Hashes
     """Perceptual hashes."""
-    digests: tuple[str, ...]
-    """SHA-256 of the files."""
     errors: dict[int, str]
     """Position of an unreadable photo -> reason."""
 
@@ -83,7 +80,6 @@ class EncodedPhotos:
             positions=self.positions[rows],
             queries=self.queries[rows],
             hashes=self.hashes[rows],
-            digests=tuple(self.digests[row] for row in rows),
             errors=self.errors,
         )
 
@@ -95,7 +91,6 @@ def encode_photos(
     done = [encode_pictures(encoders, [])]
     positions: list[int] = []
     hashes: list[int] = []
-    digests: list[str] = []
     errors: dict[int, str] = {}
     n = 0
     for batch, queries, _ in encode_in_batches(encoders, paths, one_bird=True):
@@ -106,7 +101,6 @@ def encode_photos(
                 continue
             positions.append(at)
             hashes.append(picture_hash(decoded.photo.image))
-            digests.append(sha256_hex(paths[at].read_bytes()))
         n += len(batch)
         on_progress(n)
     return EncodedPhotos(
@@ -116,7 +110,6 @@ def encode_photos(
             visual=np.concatenate([queries.visual for queries in done]),
         ),
         hashes=np.array(hashes, dtype=np.uint64),
-        digests=tuple(digests),
         errors=errors,
     )
 
@@ -124,42 +117,12 @@ def encode_photos(
 NEAR_COSINE: Final = 0.9995
 """Two photos with at least this cosine in the visual space count as the same picture."""
 
-_BLOCK: Final = 512  # photos in one product
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Leaks:
-    """Photos that are an anchor or nearly one, by three tests; `(n_photos,)` each."""
-
-    same_file: Flags
-    near_hash: Flags
-    near_vector: Flags
-
-    @property
-    def any(self) -> Flags:
-        """Whether at least one test is positive."""
-        found: Flags = self.same_file | self.near_hash | self.near_vector
-        return found
-
-    def __or__(self, other: Leaks) -> Leaks:
-        """Return the union of two searches over the same photos."""
-        return Leaks(
-            same_file=self.same_file | other.same_file,
-            near_hash=self.near_hash | other.near_hash,
-            near_vector=self.near_vector | other.near_vector,
-        )
-
-
-def find_leaks(
-    photos: EncodedPhotos, anchors: FloatArray, *, digests: Iterable[str] = (), hashes: Hashes | None = None
-) -> Leaks:
-    """Return which photos are anchors, or near-duplicates of one."""
-    known = frozenset(digests)
-    return Leaks(
-        same_file=np.array([digest in known for digest in photos.digests], dtype=np.bool_),
-        near_hash=near_duplicates(photos.hashes, np.empty(0, dtype=np.uint64) if hashes is None else hashes),
-        near_vector=near_vectors(photos.queries.visual, anchors),
-    )
+def reference_hashes(store: KnowledgeStore, anchor_path: Callable[[str], Path]) -> Hashes:
+    """Return the perceptual hashes of the reference photos with a file; `anchor_path` gives it by its SHA-256."""
+    entries = store.species(store.taxon_ids)
+    digests = sorted({anchor.sha256 for entry in entries for anchor in entry.anchors if anchor.sha256 is not None})
+    return np.array([value for value in iter_hashes(map(anchor_path, digests)) if value is not None], dtype=np.uint64)
 
 
 def training_hashes(encoders: Encoders) -> Hashes:
@@ -167,12 +130,3 @@ def training_hashes(encoders: Encoders) -> Hashes:
     every = (*encoders.text_image, encoders.visual)
     known = [encoder.photo_hashes() for encoder in every if isinstance(encoder, TrainedOnPhotos)]
     return np.concatenate([np.empty(0, dtype=np.uint64), *known])
-
-
-def near_vectors(vectors: FloatArray, others: FloatArray) -> Flags:
-    """Return for each row whether one of `others` has a cosine of at least `NEAR_COSINE`; both are unit rows."""
-    found = np.zeros(len(vectors), dtype=np.bool_)
-    if len(others):
-        for first in range(0, len(vectors), _BLOCK):
-            found[first : first + _BLOCK] = (vectors[first : first + _BLOCK] @ others.T).max(axis=1) >= NEAR_COSINE
-    return found

@@ -22,7 +22,7 @@ TABLES = DOCS / "results"  # long tables, each made by a command
 PAPERS = DOCS / "reproduce"  # for someone who reproduces a paper
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 # Options of other programs that the pages name.
-FOREIGN = {"--host", "--port", "--path", "--epochs", "--head", "--address", "--help", "--version"}
+FOREIGN = {"--host", "--port", "--path", "--epochs", "--head", "--address", "--help", "--version", "--split"}
 MOST_WORDS = {DOCS / "results.md": 1500, DOCS / "security.md": 750, ROOT / "CHANGELOG.md": 700}
 
 

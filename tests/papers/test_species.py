@@ -3,24 +3,31 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
+import kb
+from data.errors import NothingReadable
 from data.prompts import Prompts
 from data.records import ChatReply
 from kb.endpoints.chat import Connection
 from kb.endpoints.endpoint import Endpoint
 from papers.species import namer, readers
+from papers.species.photos import MeasuredPhotos, read_photos
 from papers.species.readers import COMPARISONS, NO_RETRIEVAL, ReaderResources, ReaderSetup, compare_readers
 from papers.species.retrieval import retrieval_rows
-from recognize.evaluation.labelled import MeasuredPhotos
+from recognize import load_encoders
 from recognize.reader.reader import PLACEHOLDERS, SourceTexts
 from tests.conftest import Outcome
 from tests.drawn_birds import drawn_bird
-from tests.recognize.evaluation import test_comparison as hashed
+from tests.papers import species_loops as hashed
 from tests.servers.openai_server import Answer, Call, OpenAIServer, Reaction
+from tests.toy.store import MemoryStore, Sketch
 
 STORE, ENCODERS = hashed.STORE, hashed.ENCODERS
 N = 12
@@ -30,8 +37,7 @@ LINE = re.compile(r"^([A-Z])\. (?:.*\()?(\w+ \w+)\)?(?:: (.*))?$", re.MULTILINE)
 def measured(n: int) -> MeasuredPhotos:
     return MeasuredPhotos(
         photos=hashed.PHOTOS.only([i < n for i in range(60)]), labels=tuple(hashed.LABELS[:n]),
-        paths=tuple(Path(f"{i}.jpg") for i in range(n)), anchor_sets={}, unreadable={}, n_leaks=0, leaks={},
-        n_trained=0,
+        paths=tuple(Path(f"{i}.jpg") for i in range(n)),
     )  # fmt: skip
 
 
@@ -49,6 +55,56 @@ def test_retrieval_by_each_set_of_encoders_matches_plain_loops() -> None:
     assert {(row["vocabulary"], row["texts"], row["anchors"], row["n_photos"]) for row in rows} == {
         ("open", "descriptions", "kb", 60)
     }
+
+
+def retrieved(store: Any, vocabulary: str, anchors: str = "kb", **training: Any) -> dict[Any, float]:
+    """Return (preset, measure) -> figure of all encoders together."""
+    photos = replace(measured(60), **training)
+    given: Any = {"texts": "descriptions", "vocabularies": (vocabulary,), "anchors": (anchors,)}
+    rows: Any = retrieval_rows(store, ENCODERS, photos, **given)
+    return {(row["preset"], row["measure"]): row["micro"] for row in rows if row["encoders"] == "a+b+c"}
+
+
+def test_a_bounded_vocabulary_matches_a_store_of_the_labelled_species() -> None:
+    asked = set(hashed.LABELS)
+    named = {name: hashed.sketch(i) for i, name in enumerate(hashed.NAMES) if STORE.taxon_ids[i] in asked}
+    assert retrieved(STORE, "bounded") == retrieved(MemoryStore(named, ENCODERS), "open") != retrieved(STORE, "open")
+
+
+def test_training_photos_as_anchors_match_a_store_built_with_them() -> None:
+    """Two species get them, one of them two; the others keep their own."""
+    given = [(STORE.taxon_ids[at], hashed.picture(number)) for at, number in ((0, 5001), (7, 5002), (0, 5003))]
+    labels = tuple(each for each, _ in given)
+    sketches = {}
+    for i, name in enumerate(hashed.NAMES):
+        own, drawn = [picture for each, picture in given if each == id_of(name)], hashed.sketch(i)
+        sketches[name] = Sketch(texts=drawn.texts, pictures=own or drawn.pictures)
+    training = {"training": hashed.encoded([picture for _, picture in given]), "training_labels": labels}
+    for vocabulary in ("open", "bounded"):
+        found = retrieved(STORE, vocabulary, "train", **training)
+        assert found == retrieved(MemoryStore(sketches, ENCODERS), vocabulary) != retrieved(STORE, vocabulary)
+
+
+def test_up_to_three_training_photos_a_species_are_read_beside_the_test_photos(built_kb: Path, tmp_path: Path) -> None:
+    for split, numbers in (("train", range(5)), ("test", range(1))):
+        for number in numbers:
+            path = tmp_path / split / "Bubo scandiacus" / f"{number}.png"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(drawn_bird("bubo-scandiacus", number))
+    with (
+        kb.open(built_kb) as store,
+        pytest.raises(NothingReadable, match="1 copies of reference photos or of training"),
+    ):
+        read_photos(tmp_path, store, load_encoders("starter"), with_training=True, progress=silent)
+    Image.effect_noise((200, 200), 90).convert("RGB").save(tmp_path / "test" / "Bubo scandiacus" / "noise.png")
+    with kb.open(built_kb) as store:
+        read = read_photos(tmp_path, store, load_encoders("starter"), with_training=True, progress=silent)
+    assert [path.name for path in read.paths] == ["noise.png"] and read.labels == ("bubo-scandiacus",)
+    assert read.training_labels == ("bubo-scandiacus",) * 3
+
+
+def silent(noun: str, total: int) -> Any:
+    return nullcontext(lambda done, failed: None)
 
 
 def id_of(name: str) -> str:

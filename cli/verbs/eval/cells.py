@@ -1,24 +1,6 @@
-"""Cells of the tables of `kb eval`: figures in percent, p-values."""
+"""Cells of tables of evaluations: figures in percent, p-values."""
 
 from __future__ import annotations
-
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from data.metrics.ranked import Measured
-
-
-def figure_cell(measures: Iterable[Measured], name: str, mean: str, *, wide: bool, sign: str = "") -> str:
-    """Return a figure in percent, `wide` with its 95 % interval; empty where there is no such measure.
-
-    `mean` is `micro` or `macro`.
-    """
-    found = next((measured for measured in measures if measured.name == name), None)
-    if found is None:
-        return ""
-    value, (low, high) = getattr(found, mean), getattr(found, f"{mean}_interval")
-    return number(value, sign=sign) + (f" ({number(low, sign=sign)} to {number(high, sign=sign)})" if wide else "")
 
 
 def difference_cells(

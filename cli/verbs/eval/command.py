@@ -8,7 +8,7 @@ from typing import get_args
 import click
 
 from cli.common import options, output
-from cli.verbs.eval.species.command import species
+from cli.verbs.eval.species import species
 from data.frames import as_csv
 from rerank.evaluation.request import EvaluationRequest, TiePolicy
 

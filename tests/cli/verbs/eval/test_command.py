@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from cli.verbs.eval.cells import difference_cells, figure_cell, p_text
+from cli.verbs.eval.cells import difference_cells, p_text
 from data.codec import dumps
-from data.metrics.ranked import Measured
 from data.records import Job, JobImage, RankedImage
 from rerank.jobs import QuerySet
 from tests.cli.conftest import documented_keys
@@ -157,11 +156,6 @@ def test_invalid_arguments_are_refused(cli: CommandLine, folder: Any) -> None:
         assert (done.exit_code, done.stdout, message in done.stderr) == (code, "", True), (arguments, done.stderr)
 
 
-def test_cells_are_in_percent_with_intervals_signs_and_counts() -> None:
-    gain = Measured(name="gain", micro=0.1234, macro=-0.05, micro_interval=(0.02, 0.2), macro_interval=(-0.1, 0.03))
-    assert figure_cell([gain], "gain", "micro", wide=False) == "12.3"
-    assert figure_cell([gain], "gain", "micro", wide=True) == "12.3 (2.0 to 20.0)"
-    assert figure_cell([gain], "gain", "macro", wide=True, sign="+") == "-5.0 (-10.0 to +3.0)"
-    assert figure_cell([gain], "accuracy", "micro", wide=True) == ""
+def test_cells_are_in_percent_with_signs_and_counts() -> None:
     assert difference_cells(0.012, (-0.004, 0.03), 7, 2) == ["+1.2", "-0.4 to +3.0", "7/2"]
     assert [p_text(p) for p in (0.0009, 0.001, 0.25, 1.0)] == ["< .001", ".001", ".250", "1.000"]

@@ -1,0 +1,122 @@
+"""Photos labelled with their species, and these in a knowledge base: for `kb eval species` and `kb calibrate`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from cli.common import output
+from cli.common.reports import unmatched_text
+from data.errors import BadInput, NothingReadable
+from data.labelled_photos import SPLITS, read_class_folders
+from data.records import Taxon
+from data.words import plural
+
+if TYPE_CHECKING:
+    from kb.checklist.reconcile import UnmatchedName
+    from kb.store.knowledge_base import KnowledgeBase
+
+_PATHS: Final = ("path", "photo", "image", "file", "filename")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelledPhotos:
+    """Photos whose labels match a species."""
+
+    photos: tuple[tuple[Path, Taxon], ...]
+    """Of species of the knowledge base."""
+    absent: tuple[tuple[Path, Taxon], ...]
+    """Of other species."""
+    unmatched: tuple[UnmatchedName, ...]
+    """Labels without a species."""
+    n_unmatched: int
+    """Photos with such a label."""
+
+    def lines(self) -> Iterator[str]:
+        """Yield the labels without a species."""
+        if self.unmatched:
+            labels, photos = plural(len(self.unmatched), "label"), plural(self.n_unmatched, "photo")
+            yield f"{labels} ({photos}) matched no species: {unmatched_text(self.unmatched)}"
+
+    @property
+    def absent_text(self) -> str:
+        """The species outside the knowledge base, with their number and that of their photos; empty without one."""
+        names = sorted({taxon.scientific_name for _, taxon in self.absent})
+        species, photos = plural(len(names), "species", "species"), plural(len(self.absent), "photo")
+        return f"{species} ({photos}) not in the knowledge base: {output.first_few(names)}" if names else ""
+
+
+def read_labelled(path: Path, store: KnowledgeBase, *, split: str | None = None) -> LabelledPhotos:
+    """Return the labelled photos of a folder with a folder per species, or of a table: of one split, else all.
+
+    Without a split `test`, all are; `val` counts as `test`.
+
+    Raises:
+        BadInput: if it is neither, or a table without columns of paths and names.
+        NothingReadable: if no label matches a species.
+    """
+    from kb.checklist.species_lists import match_names
+
+    labels = _class_folders(path) if path.is_dir() else _table(path)
+    if split == "train" or (split == "test" and any(each[2] == "test" for each in labels)):
+        labels = [label for label in labels if label[2] == split]
+    rows = list(dict.fromkeys(names for _, names, _ in labels))
+    held = {taxon.taxon_id: taxon for taxon in store.taxa()}
+    matches = match_names(rows, list(held.values()), store.checklist)
+    taxon_of = {
+        names: taxon if taxon_id is None else held[taxon_id]
+        for names, taxon_id, taxon in zip(rows, matches.of_rows, matches.taxa, strict=True)
+    }
+    found = [(photo, taxon) for photo, names, _ in labels if (taxon := taxon_of[names]) is not None]
+    read = LabelledPhotos(
+        photos=tuple((photo, taxon) for photo, taxon in found if taxon.taxon_id in held),
+        absent=tuple((photo, taxon) for photo, taxon in found if taxon.taxon_id not in held),
+        unmatched=matches.unmatched,
+        n_unmatched=len(labels) - len(found),
+    )
+    if not read.photos:
+        why = "; ".join(filter(None, [*read.lines(), read.absent_text]))
+        raise NothingReadable(
+            f"No photo of {path} shows a species of the knowledge base: {output.printable(why)}.",
+            hint="Labels are scientific or English names of species; kb taxa --file FILE shows their matches."
+            if read.unmatched
+            else "Choose a knowledge base of these species with --kb.",
+        )
+    return read
+
+
+_Labels = list[tuple[Path, tuple[str, ...], str | None]]
+"""Photos, each with names of its species, the most reliable first, and its split."""
+
+
+def _class_folders(path: Path) -> _Labels:
+    return [(photo.path, (photo.label,), photo.split) for photo in read_class_folders(path)]
+
+
+def _table(path: Path) -> _Labels:
+    """Return the rows of a table; paths are relative to its folder."""
+    from kb.checklist.name_files import columns_of, read_names_file, table_rows
+    from kb.checklist.names import fold
+
+    (first, heading), *rows = table_rows(read_names_file(path), path) or [(1, [])]
+    folded = [fold(cell) for cell in heading]
+    at = next((i for i, cell in enumerate(folded) if cell in _PATHS), None)
+    columns = columns_of(heading)
+    given = [columns[name] for name in ("scientific", "common", "code") if name in columns and columns[name] != at]
+    given = [folded.index("label"), *given] if "label" in folded else given
+    if at is None or not given:
+        raise BadInput(
+            f"{path}: line {first}: expected the columns path and scientific_name, found "
+            f"{', '.join(heading) or 'empty'}.",
+            hint="Or give a folder with one folder of photos per species.",
+        )
+    split_at = folded.index("split") if "split" in folded else len(heading)
+    labels: _Labels = []
+    for number, cells in rows:
+        names = tuple(cells[i] for i in given if i < len(cells) and cells[i])
+        if at >= len(cells) or not cells[at] or not names:
+            raise BadInput(f"{path}: line {number}: expected a path and a name, got {', '.join(cells)}.")
+        labels.append((path.parent / cells[at], names, SPLITS.get("".join(cells[split_at : split_at + 1]))))
+    return labels

@@ -1,1 +1,0 @@
-"""`kb eval species`."""
