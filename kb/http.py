@@ -8,11 +8,11 @@ import sys
 import threading
 import time
 import zlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address
-from typing import Any, Final, NoReturn, TypeVar, cast
+from typing import Any, Final, NoReturn, TypeVar
 
 import httpcore
 import httpx
@@ -36,9 +36,7 @@ WIKIMEDIA_DOMAINS = (
     "wikisource.org", "wikiversity.org", "wikivoyage.org", "wikinews.org", "wikifunctions.org", "mediawiki.org",
     "wmcloud.org", "wmflabs.org", "toolforge.org",
 )  # fmt: skip
-PIECE_BYTES: Final = 1 << 20
-_GZIP: Final = 31  # zlib's number for a gzip header and the largest window
-_CODINGS: Final = {"": None, "identity": None, "gzip": _GZIP, "x-gzip": _GZIP, "deflate": zlib.MAX_WBITS}
+_GZIP_OR_ZLIB: Final = 47  # zlib's number for either header and the largest window
 AnswerT = TypeVar("AnswerT")
 _log: Final = logging.getLogger(__name__)
 
@@ -213,7 +211,6 @@ def client_settings(timeouts: Timeouts, *, allow_private: bool | None = None) ->
     return {
         "timeout": httpx.Timeout(timeouts.read_s, connect=timeouts.connect_s),
         "follow_redirects": False,  # each hop is checked by the caller
-        "event_hooks": {"response": [unpack_in_pieces]},
         **checked,
     }
 
@@ -242,12 +239,10 @@ def exchange(
     body = bytearray()
     try:
         with client.stream(method, url, data=form, headers=headers) as response:
-            for part in response.iter_bytes():
+            for part in response.iter_raw():
                 body += part
                 if len(body) > limit:
-                    if may_be_cut:
-                        break
-                    raise TooLarge(f"{where} sends more than the limit of {limit:,} bytes")
+                    break
                 if time.monotonic() > deadline:
                     slow = f"{where} is too slow: no complete answer in {timeouts.total_s:g} s"
                     raise Refusal(SourceUnavailable(slow), is_silent=True)
@@ -263,9 +258,12 @@ def exchange(
         raise Refusal(SourceUnavailable(f"{where} closed the connection early: {error}")) from error
     except httpx.InvalidURL as error:
         raise MalformedAnswer(f"{where} has an invalid address: {error}") from error
+    whole = unpacked(bytes(body), response, limit)
+    if len(whole) > limit and not may_be_cut:
+        raise TooLarge(f"{where} sends more than the limit of {limit:,} bytes")
     took_s, path = time.monotonic() - began, response.url.path  # no query: it may hold a password or a search
     _log.info("%s %s%s %d, %.2f s", method, where, path, response.status_code, took_s)
-    return response, bytes(body)
+    return response, whole
 
 
 def followed(
@@ -368,99 +366,57 @@ def is_public(address: str) -> bool:
 
 
 # bodies: httpx unpacks each part of an answer whole, and any number of codings one in another, so that a few bytes may
-# unfold to gigabytes at once; these hooks unpack one coding in pieces, and count the bytes
+# unfold to gigabytes at once
 
 
-class _Unpacker:
-    """Unpacks the parts of one body, and counts the bytes.
+def unpacked(packed: bytes, response: Any, limit: int) -> bytes:  # noqa: ANN401  # of httpx, or of its fork
+    """Return the body of a response as it was before it was packed; one byte more than `limit` if it is longer.
 
     Raises:
-        MalformedAnswer: for several codings, an unknown one, damage, or more than `limit` bytes.
+        MalformedAnswer: for several codings, an unknown one, or damage.
     """
-
-    def __init__(self, response: httpx.Response, limit: int | None) -> None:
-        self._host = response.request.url.netloc.decode()
-        name = response.headers.pop("Content-Encoding", "").strip().lower()
-        if name not in _CODINGS:
-            raise MalformedAnswer(
-                f'{self._host}: expected an answer packed with gzip, deflate or not at all, got "{name[:40]}"'
-            )
-        self._bits = _CODINGS[name]
-        self._packed = zlib.decompressobj(self._bits) if self._bits is not None else None
-        self._limit, self._n = limit, 0
-
-    def pieces(self, part: bytes) -> Iterator[bytes]:
-        """Yield the contents of a part in pieces of at most `PIECE_BYTES`."""
-        while part:
-            piece, part = self._next(part)
-            self._n += len(piece)
-            if self._limit is not None and self._n > self._limit:
-                raise MalformedAnswer(f"{self._host}: an answer of more than {self._limit:,} bytes")
-            yield piece
-
-    def _next(self, part: bytes) -> tuple[bytes, bytes]:
-        if self._packed is None:
-            return part[:PIECE_BYTES], part[PIECE_BYTES:]
-        if self._packed.eof:  # a gzip file may have several members
-            self._packed = zlib.decompressobj(self._bits or _GZIP)
+    where, coding = response.request.url.netloc.decode(), response.headers.pop("Content-Encoding", "").strip().lower()
+    if coding in ("", "identity"):
+        return packed
+    if coding not in ("gzip", "x-gzip", "deflate"):
+        raise MalformedAnswer(
+            f'{where}: expected an answer packed with gzip, deflate or not at all, got "{coding[:40]}"'
+        )
+    body = b""
+    while packed and len(body) <= limit:  # a gzip file may have several members
+        member = zlib.decompressobj(_GZIP_OR_ZLIB)
         try:
-            piece = self._packed.decompress(part, PIECE_BYTES)
+            body += member.decompress(packed, limit + 1 - len(body))
         except zlib.error as error:
-            raise MalformedAnswer(f"{self._host}: the packed answer is damaged: {error}") from error
-        return piece, self._packed.unused_data if self._packed.eof else self._packed.unconsumed_tail
+            raise MalformedAnswer(f"{where}: the packed answer is damaged: {error}") from error
+        packed = member.unused_data
+    return body
 
 
-class _Stream(httpx.SyncByteStream):
-    """A body as its unpacked pieces."""
-
-    def __init__(self, inner: httpx.SyncByteStream, unpacker: _Unpacker) -> None:
-        self._inner, self._unpacker = inner, unpacker
-
-    def __iter__(self) -> Iterator[bytes]:
-        for part in self._inner:
-            yield from self._unpacker.pieces(part)
-
-    def close(self) -> None:
-        self._inner.close()
-
-
-def unpack_in_pieces(response: httpx.Response) -> None:
-    """Replace the body of a response by its unpacked pieces; a response hook of `httpx.Client`.
-
-    Raises:
-        MalformedAnswer: for several codings, or an unknown one.
-    """
-    response.stream = _Stream(cast(httpx.SyncByteStream, response.stream), _Unpacker(response, None))
-
-
-def at_most(limit: int, client: type) -> Callable[[httpx.Response], Awaitable[None]]:
-    """Return a response hook of an asynchronous client that unpacks a body in pieces, of `limit` bytes in all.
+def at_most(limit: int, client: type) -> Callable[[Any], Awaitable[None]]:
+    """Return a response hook of an asynchronous client that reads a body of at most `limit` bytes.
 
     Args:
         limit: bytes.
         client: class of the client; that of the SDK is of `httpx` or of its fork, by version.
 
     Raises:
-        MalformedAnswer: by the hook, as `unpack_in_pieces`, and by the body if it has more bytes.
+        MalformedAnswer: by the hook, for a longer body, and as `unpacked`.
     """
-    library = next(base.__module__ for base in client.__mro__ if base.__name__ == "AsyncClient").partition(".")[0]
-    stream_class: Any = sys.modules[library].AsyncByteStream
+    library: Any = sys.modules[
+        next(base.__module__ for base in client.__mro__ if base.__name__ == "AsyncClient").partition(".")[0]
+    ]
 
-    class Stream(stream_class):  # type: ignore[misc]  # whichever library the SDK uses
-        """A body as its unpacked pieces."""
-
-        def __init__(self, inner: httpx.AsyncByteStream, unpacker: _Unpacker) -> None:
-            self._inner, self._unpacker = inner, unpacker
-
-        async def __aiter__(self) -> AsyncIterator[bytes]:
-            async for part in self._inner:
-                for piece in self._unpacker.pieces(part):
-                    yield piece
-
-        async def aclose(self) -> None:
-            await self._inner.aclose()
-
-    async def hook(response: httpx.Response) -> None:
-        response.stream = Stream(cast(httpx.AsyncByteStream, response.stream), _Unpacker(response, limit))
+    async def hook(response: Any) -> None:  # noqa: ANN401
+        body = bytearray()
+        async for part in response.stream:
+            body += part
+            if len(body) > limit:
+                break
+        await response.stream.aclose()
+        whole = unpacked(bytes(body), response, limit)
+        if len(whole) > limit:
+            raise MalformedAnswer(f"{response.request.url.netloc.decode()}: an answer of more than {limit:,} bytes")
+        response.stream = library.ByteStream(whole)
 
     return hook

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -79,7 +79,7 @@ def update(
                 spaces=encoders.anchor_spaces,
                 pages=settings.pages,
             )
-            sources.append(stack.enter_context(source))
+            sources.append(stack.enter_context(closing(source)))
         progress = stack.enter_context(stage_progress(quiet=options.invocation().quiet))
         found = library.update(
             path,

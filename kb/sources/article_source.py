@@ -130,6 +130,9 @@ class ArticleSource(ABC):
         """Let `fetch_anchors` reuse these anchors, by version of the photo, instead of downloading them again."""
         del anchors
 
+    def close(self) -> None:  # noqa: B027  # most have nothing to close
+        """Close the connections."""
+
     # cost
 
     @property

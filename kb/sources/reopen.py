@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Mapping, Sequence
 
 from kb.addresses import PageSettings
 from kb.sources.article_source import ArticleSource
@@ -12,7 +11,6 @@ FROM_BUNDLE = "from_bundle"
 """Key of a source that a bundle named: it may not be on this machine or its network. A build of one's own drops it."""
 
 
-@contextmanager
 def reopened(
     origin: Mapping[str, str],
     *,
@@ -21,8 +19,8 @@ def reopened(
     login: tuple[str, str] | None = None,
     spaces: Sequence[str] = (),
     pages: PageSettings | None = None,
-) -> Iterator[ArticleSource]:
-    """Open a source from its `ArticleSource.origin`, and close it at the end.
+) -> ArticleSource:
+    """Return a source from its `ArticleSource.origin`, for the caller to close.
 
     Args:
         origin: an entry of `KnowledgeBase.origins`.
@@ -32,30 +30,26 @@ def reopened(
         spaces: encoder spaces of the vectors of the shipped knowledge.
         pages: pause and limits of requests for web pages.
     """
-    with ExitStack() as opened:
-        if origin["kind"] == "folder":
-            from kb.sources.folder import FolderSource
+    if origin["kind"] == "folder":
+        from kb.sources.folder import FolderSource
 
-            yield FolderSource(origin["path"])
-        elif origin["kind"] == "starter":
-            from kb.sources.starter import StarterSource
+        return FolderSource(origin["path"])
+    if origin["kind"] == "starter":
+        from kb.sources.starter import StarterSource
 
-            yield StarterSource(spaces=spaces)
-        elif origin["kind"] == "web":
-            from kb.sources.web_pages import PageClient, WebSource
+        return StarterSource(spaces=spaces)
+    if origin["kind"] == "web":
+        from kb.sources.web_pages import PageClient, WebSource
 
-            client = PageClient(contact=contact, settings=pages or PageSettings())
-            yield opened.enter_context(closing(WebSource(client)))
-        else:
-            from kb.sources.mediawiki.wiki_source import WikipediaSource
+        return WebSource(PageClient(contact=contact, settings=pages))
+    from kb.sources.mediawiki.wiki_source import WikipediaSource
 
-            wiki = WikipediaSource(
-                api_url or origin["api_url"],
-                contact=contact,
-                language=origin["language"],
-                thumbnail_px=int(origin["thumbnail_px"]),
-                allow_any_licence=origin["licences"] == "any",
-                login=login if api_url else None,
-                public_only=FROM_BUNDLE in origin and not api_url,
-            )
-            yield opened.enter_context(closing(wiki))
+    return WikipediaSource(
+        api_url or origin["api_url"],
+        contact=contact,
+        language=origin["language"],
+        thumbnail_px=int(origin["thumbnail_px"]),
+        allow_any_licence=origin["licences"] == "any",
+        login=login if api_url else None,
+        public_only=FROM_BUNDLE in origin and not api_url,
+    )

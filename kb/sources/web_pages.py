@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from email.message import Message
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -105,10 +104,9 @@ class WebSource(ArticleSource):
             if found is None:
                 yield subject, page
                 continue
-            self._fetched[page.subject_id] = found
             if isinstance(found, LeftOut) and found.reason == reasons.NO_TEXT:  # a site may ask for a login for a day
                 found = Failure(taxon=page.title, stage="fetch", reason=f"{found.reason}: {found.detail}")
-                self._fetched[page.subject_id] = found
+            self._fetched[page.subject_id] = found
             if isinstance(found, FetchedPage):
                 is_same = not held or held.get("version") == found.properties["version"]
                 yield subject, page if is_same else replace(page, revision=int(found.properties["version"]))
@@ -202,10 +200,10 @@ class Page:
     url: str
     """Address after redirects."""
     content: bytes | None
-    kind: str = ""
-    """Media type, such as `text/html`."""
-    charset: str | None = None
-    validators: Mapping[str, str] = field(default_factory=dict)
+    kind: str
+    """Media type, such as `text/html`, empty if it is not stated."""
+    charset: str | None
+    validators: Mapping[str, str]
     """ETag and Last-Modified, to ask later whether the page has changed."""
 
 
@@ -270,7 +268,14 @@ class PageClient:
         at, response, content = followed(url, ask, _target)
         if response.status_code == 304 and not asked:
             raise MalformedAnswer(f"{host_of(at)} answered 304 Not Modified for a page that it has not sent before")
-        return Page(url=at, content=None) if response.status_code == 304 else _page(at, response, content)
+        asked_by = {"ETag": "If-None-Match", "Last-Modified": "If-Modified-Since"}
+        return Page(
+            url=at,
+            content=None if response.status_code == 304 else content,
+            kind=response.headers.get("Content-Type", "").partition(";")[0].strip().lower(),
+            charset=response.charset_encoding,
+            validators={asked_by[name]: response.headers[name][:500] for name in asked_by if name in response.headers},
+        )
 
     def _host(self, url: str) -> _Host:
         """Return the state of a host, whose robots.txt is asked for once."""
@@ -334,21 +339,3 @@ def _target(at: str, to: str) -> str:
     if at.startswith("https:") and not target.startswith("https:"):
         raise MalformedAnswer(f"{host_of(at)} redirects to http, which is not allowed")
     return target
-
-
-def _page(url: str, response: httpx.Response, content: bytes) -> Page:
-    header = Message()
-    header["Content-Type"] = stated = response.headers.get("Content-Type", "")
-    charset = header.get_param("charset")
-    validators = {
-        asked: response.headers[sent][:500]
-        for sent, asked in (("ETag", "If-None-Match"), ("Last-Modified", "If-Modified-Since"))
-        if response.headers.get(sent)
-    }
-    return Page(
-        url=url,
-        content=content,
-        kind=header.get_content_type() if stated else "",
-        charset=charset if isinstance(charset, str) else None,
-        validators=validators,
-    )

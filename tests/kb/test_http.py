@@ -16,7 +16,7 @@ from data.event_loop import wait_for
 from kb.addresses import PageSettings
 from kb.endpoints.client import MAX_ANSWER_BYTES, Client
 from kb.endpoints.endpoint import Endpoint
-from kb.http import PIECE_BYTES, RetryPolicy
+from kb.http import RetryPolicy
 from kb.sources.mediawiki.wiki_client import MAX_ANSWER_BYTES as MAX_WIKI_BYTES
 from kb.sources.mediawiki.wiki_client import WikiClient
 from kb.sources.web_pages import PageClient
@@ -97,7 +97,7 @@ def test_answers_beyond_the_limits_are_refused_without_being_unpacked() -> None:
         assert isinstance(error, TooLarge | MalformedAnswer)
         assert "more than" in str(error)
         assert peak < 3 * max(MAX_ANSWER_BYTES, MAX_WIKI_BYTES)
-    with Packed(b" " * PIECE_BYTES, None, repeat=10_000).running() as server:
+    with Packed(b" " * 2**20, None, repeat=10_000).running() as server:
         peak, error = peak_of(lambda: ask_model(server.origin))
     assert isinstance(error, MalformedAnswer)
     assert f"an answer of more than {MAX_ANSWER_BYTES:,} bytes" in str(error)
@@ -110,7 +110,7 @@ def members(content: bytes) -> bytes:
 
 
 def test_a_plain_or_once_packed_answer_is_read_and_a_damaged_one_refused() -> None:
-    content = json.dumps({"query": {"pages": ["å" * PIECE_BYTES]}}).encode()
+    content = json.dumps({"query": {"pages": ["å" * 2**20]}}).encode()
     for coding in (None, "identity", "gzip", "x-gzip", "deflate"):
         pack = {"gzip": members, "x-gzip": gzip.compress, "deflate": zlib.compress}.get(coding or "", bytes)
         with Packed(pack(content), coding).running() as server:

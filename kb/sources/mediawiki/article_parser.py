@@ -9,10 +9,9 @@ import re
 from collections.abc import Iterable, Mapping
 
 from bs4 import BeautifulSoup, Tag
-from bs4.element import NavigableString, PageElement, PreformattedString
 
 from data.records import Article, Source
-from kb.sources.mediawiki.figures import FOREIGN_BOXES, find_figures
+from kb.sources.mediawiki.figures import FOREIGN_BOXES, HEADINGS, find_figures
 from kb.sources.mediawiki.taxoboxes import find_taxobox, read_taxobox
 from kb.sources.plain_text import Passage, clean, join_passages, remove_hidden, soup_of
 
@@ -25,17 +24,17 @@ CONTENT_ROOTS = (
 )
 # Boxes, tables, notes, captions and editing links.
 NOT_TEXT = (
-    "table, style, script, noscript, math, audio, video, form, figure, sup.reference, ol.references, link, "
-    "meta, .reflist, .references, .refbegin, .mw-references-wrap, .mw-editsection, .editsection, .rellink, .thumb, "
-    ".gallery, .infobox, .infobox_v3, .taxobox, .navbox-styles, .noprint, .toc, #toc, .mw-empty-elt, "
-    ".shortdescription, .Template-Fact, .Inline-Template, .mw-cite-backlink, .printfooter, #catlinks, "
+    "table, noscript, math, audio, video, form, figure, ol.references, link, meta, .reflist, .references, "
+    ".refbegin, .mw-references-wrap, .editsection, .rellink, .thumb, .gallery, .infobox, .infobox_v3, .taxobox, "
+    ".navbox-styles, .noprint, .toc, #toc, .mw-empty-elt, .shortdescription, .Template-Fact, .Inline-Template, "
+    ".mw-cite-backlink, .printfooter, #catlinks, "
     ".mw-jump-link, #jump-to-nav, #siteSub, #contentSub, #coordinates, .error, #disambigbox, .portable-infobox, "
 ) + ", ".join(f".{name}" for name in sorted(FOREIGN_BOXES))
 BLOCKS = frozenset((
     "p", "li", "dd", "dt", "blockquote", "pre", "div", "section", "ul", "ol", "dl", "center", "article", "main",
     "tr", "td", "th", "figcaption", "hr",
 ))  # fmt: skip
-HEADINGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
+_BREAK, _HEADING = "\x1e", "\x1d"  # between blocks, and before the level of a heading
 _DISAMBIGUATION_CATEGORY = re.compile(
     r"^(?:all )?(?:article |human name |place name )?(?:disambiguation pages|disambiguations?)$"
     r"|\bdisambiguation pages$|^set index articles on animal|^animal common name disambiguation"
@@ -70,6 +69,10 @@ def parse_article(
     soup = soup_of(html)
     remove_hidden(soup)
     root = _content_root(soup)
+    for tag in root.select("style, script, sup.reference, sup.Inline-Template, .mw-editsection"):
+        tag.decompose()
+    for tag in root.find_all(("br", "div", "p", "li", "tr")):
+        tag.insert_before(" ")  # else words of table cells and captions run together
     shown = (clean(link.get_text()) for link in soup.select("#mw-normal-catlinks li a, #mw-hidden-catlinks li a"))
     names = tuple(dict.fromkeys(categories)) or tuple(dict.fromkeys(shown))
     is_marked = root.select_one(_MARKS) is not None
@@ -107,36 +110,21 @@ def _content_root(soup: BeautifulSoup) -> Tag:
 
 
 def _passages(root: Tag) -> list[Passage]:
+    for tag in root.find_all(True):
+        if tag.name in HEADINGS:
+            title = clean(tag.get_text())
+            tag.replace_with(
+                f"{_BREAK}{_HEADING}{tag.name[1]}{title}{_BREAK}" if title and tag.name != "h1" else _BREAK
+            )
+        elif tag.name == "br":
+            tag.replace_with(" ")
+        elif tag.name in BLOCKS:
+            tag.insert_before(_BREAK)
+            tag.insert_after(_BREAK)
     passages = [Passage("", 1)]
-    line: list[str] = []
-
-    def flush() -> None:
-        block = clean("".join(line))
-        line.clear()
-        if block:
-            passages[-1].blocks.append(block)
-
-    # Not recursive: a page may be nested deeper than Python calls. None marks the end of a block.
-    waiting: list[PageElement | None] = list(reversed(root.contents))
-    while waiting:
-        child = waiting.pop()
-        if child is None:
-            flush()
-        elif isinstance(child, NavigableString):
-            if not isinstance(child, PreformattedString):  # comments
-                line.append(str(child))
-        elif isinstance(child, Tag):
-            if child.name in HEADINGS:
-                flush()
-                title = clean(child.get_text())
-                if title and child.name != "h1":
-                    passages.append(Passage(title, HEADINGS[child.name]))
-            elif child.name == "br":
-                line.append(" ")
-            else:
-                if child.name in BLOCKS:
-                    flush()
-                    waiting.append(None)
-                waiting.extend(reversed(child.contents))
-    flush()
+    for block in root.get_text().split(_BREAK):
+        if block[:1] == _HEADING and block[1:2].isdecimal():
+            passages.append(Passage(block[2:], int(block[1])))
+        elif text := clean(block):
+            passages[-1].blocks.append(text)
     return passages

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from bs4 import Tag
-from bs4.element import NavigableString
+from bs4.element import PageElement
 
 from data.records import Infobox
 from kb.checklist.names import ScientificName, parse_name
@@ -247,18 +247,9 @@ def _taxon_of_rows(
     return taxon_of_rows(english, first_named([*binomials, classification.get("species", "")], genus), genus)
 
 
-def plain(tag: Tag) -> str:
-    """Return the visible text of a tag with single spaces, without footnote marks."""
-    parts: list[str] = []
-    for node in tag.descendants:
-        if isinstance(node, Tag):
-            if node.name in ("br", "div", "p", "li", "tr"):
-                parts.append(" ")
-        elif type(node) is NavigableString and not any(
-            _is_noise(parent) for parent in _parents_up_to(node.parent, tag)
-        ):
-            parts.append(str(node))
-    return " ".join("".join(parts).replace("\xa0", " ").split())
+def plain(tag: PageElement) -> str:
+    """Return the text of a tag with single spaces."""
+    return " ".join(tag.get_text().split())
 
 
 def _is_species_row(row: _Row) -> bool:
@@ -354,34 +345,15 @@ def _named_rows(rows: list[_Row]) -> dict[str, str]:
 
 
 def _heading(table: Tag) -> str:
+    """Return the first heading without small print and further blocks, which hold a fossil range."""
     first = table.find(class_=["entete", "pi-title"]) or table.find(["th", "caption"])
-    if not isinstance(first, Tag):
-        return ""
-    # Small print and further blocks hold a fossil range or a footnote.
-    parts: list[str] = []
-    for child in first.children:
-        name = child.name if isinstance(child, Tag) else ""
-        if name in ("br", "small", "div", "style", "p", "table") and "".join(parts).strip():
+    text = ""
+    for child in first.children if isinstance(first, Tag) else ():
+        is_other = isinstance(child, Tag) and child.name in ("br", "small", "div", "p", "table")
+        if is_other and text.strip():
             break
-        if isinstance(child, Tag) and name not in ("br", "small", "style", "table") and not _is_noise(child):
-            parts.append(plain(child))
-        elif not isinstance(child, Tag):
-            parts.append(str(child))
-    return " ".join("".join(parts).replace("\xa0", " ").split())
-
-
-def _parents_up_to(tag: Tag | None, top: Tag) -> Iterator[Tag]:
-    while isinstance(tag, Tag) and tag is not top:
-        yield tag
-        tag = tag.parent
-
-
-def _is_noise(tag: Tag) -> bool:
-    if tag.name in ("style", "script"):
-        return True
-    classes = tag.get_attribute_list("class")
-    is_note = tag.name == "sup" and ("reference" in classes or "Inline-Template" in classes)
-    return is_note or "mw-editsection" in classes
+        text += child.get_text() if not is_other or child.name in ("div", "p") else ""
+    return " ".join(text.split())
 
 
 # templates in wikitext: what a look-up of 50 pages tells before any of them is fetched
