@@ -14,7 +14,7 @@ from importlib import import_module
 from itertools import islice
 from typing import Any
 
-from bs4 import BeautifulSoup, Tag
+from bs4 import BeautifulSoup
 from bs4.dammit import EncodingDetector
 
 from data.codec import load_json
@@ -37,10 +37,6 @@ _LANGUAGE = re.compile(r"^[a-z]{2,3}\b")
 _LABELLED = re.compile(r"([A-Z][A-Za-z]+(?: [a-z]+){0,2}): (?=[A-Z].{20,}[.!?]$)")
 _AS_HEADING = re.compile(r"^[#\s]+")
 _HYPHEN_AT_END = re.compile(r"(?<=[a-z])-\n(?=[a-z])")
-
-
-_NAMES = {"pypdf": "pypdf", "protego": "Protego", "trafilatura": "trafilatura"}
-"""Module -> name on the package index."""
 
 
 class NotReadable(Exception):
@@ -247,7 +243,7 @@ def required(module: str) -> Any:  # noqa: ANN401  # a module
     try:
         return import_module(module)
     except ImportError as error:
-        raise MissingDependency(_NAMES[module], extra="web") from error
+        raise MissingDependency(module, extra="web") from error
 
 
 def decoded(content: bytes, stated: str | None = None) -> str:
@@ -292,10 +288,10 @@ _OF_MEDIA = re.compile(
     r"\b(?:photo(?:graph)?s?|pictures?|images?|videos?|audio|sounds?|recordings?|maps?|illustrations?|drawings?)\b",
     re.IGNORECASE,
 )
-_NAMED = re.compile(r"\bCC|Creative Commons", re.IGNORECASE)
+_NAMED = re.compile(r"\bCC|Creative ?Commons", re.IGNORECASE)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[^a-z\d\s])|[|•·]|\n\s*\n")
 _BLOCKS = ("p", "li", "div", "footer", "small", "section", "td", "body")
-_NOT_READ = ("a", "script", "style", "noscript", "nav", "form")
+_NOT_READ = ("script", "style", "noscript", "nav", "form")
 _WITH_PHOTOS = ("figure", "figcaption", "picture", "table")
 MAX_LICENCE = 200
 
@@ -316,30 +312,22 @@ def stated_licence(soup: BeautifulSoup) -> str | None:
 def _statements(soup: BeautifulSoup) -> Iterator[tuple[str, str]]:
     """Yield name and address of every licence stated for the text."""
     for tag in soup.find_all(("link", "a")):
-        if tag.find_parent(_WITH_PHOTOS) is not None:
-            continue
         address, relations = str(tag.get("href") or ""), [str(each).lower() for each in tag.get_attribute_list("rel")]
-        if {"license", "licence"} & set(relations):
+        if {"license", "licence"} & {*relations} and tag.find_parent(_WITH_PHOTOS) is None:
             yield title_of(tag.get_text(" ")), address
-        elif tag.name == "a" and _CC_LINK.search(address) and _is_of_text(_around(tag)):
-            yield "", address
-    yield from _named(soup)
+        if _CC_LINK.search(address):
+            tag.append(f" {address} ")  # for the sentence around it
+    for string in soup.find_all(string=_NAMED):
+        if string.find_parent((*_WITH_PHOTOS, *_NOT_READ)) is None and (block := string.find_parent(_BLOCKS)):
+            sentences = _SENTENCE.split(str(string) if block.name == "body" else block.get_text(" ")[:2_000])
+            linked = [sentence for sentence in sentences if _CC_LINK.search(sentence)]  # the link says more
+            yield from ((licence_in(each) or "", "") for each in linked or sentences if _is_of_text(each))
     for meta in soup.find_all("meta"):
-        name = str(meta.get("name") or meta.get("property") or meta.get("itemprop") or "").lower()
-        if name in _META and (content := str(meta.get("content") or "").strip()):
-            yield ("", content) if "://" in content else (content, "")
+        if str(meta.get("name") or meta.get("property") or meta.get("itemprop") or "").lower() in _META:
+            yield _named(str(meta.get("content") or ""))
     for script in soup.find_all("script", type="application/ld+json"):
-        try:
-            content = load_json(script.get_text())
-        except ValueError:
-            continue
-        for licence in _json_ld(content):
-            yield ("", licence) if "://" in licence else (licence, "")
-
-
-def _around(link: Tag) -> str:
-    parent = link.find_parent(_BLOCKS[:-1])
-    return (parent or link).get_text(" ")[:1_000]
+        with suppress(ValueError):
+            yield from _json_ld(load_json(script.get_text()))
 
 
 def _is_of_text(statement: str) -> bool:
@@ -349,32 +337,21 @@ def _is_of_text(statement: str) -> bool:
     return _SPEAKS_OF_TEXT.search(statement) is not None
 
 
-def _named(soup: BeautifulSoup) -> Iterator[tuple[str, str]]:
-    """Yield the name of each Creative Commons licence that a sentence without a link states for the text."""
-    for string in soup.find_all(string=_NAMED):
-        if string.find_parent((*_WITH_PHOTOS, *_NOT_READ)) is not None:
-            continue
-        block = string.find_parent(_BLOCKS)
-        if block is None or block.find("a", href=_CC_LINK) is not None:  # the link says more
-            continue
-        for sentence in _SENTENCE.split(str(string) if block.name == "body" else block.get_text(" ")[:2_000]):
-            if _is_of_text(sentence) and (named := licence_in(sentence)):
-                yield named, ""
+def _json_ld(content: object) -> Iterator[tuple[str, str]]:
+    """Yield the licences of the objects at the top of JSON-LD, or in its `@graph`, but not of its pictures."""
+    for each in _listed(content):
+        if isinstance(each, dict):
+            yield from _json_ld(each.get("@graph"))
+            if not {str(kind).lower() for kind in _listed(each.get("@type"))} & _MEDIA:
+                for licence in _listed(each.get("license")):
+                    values = map(licence.get, ("@id", "url", "name")) if isinstance(licence, dict) else (licence,)
+                    yield from (_named(value) for value in islice(filter(None, values), 1) if isinstance(value, str))
 
 
-def _json_ld(content: object) -> Iterator[str]:
-    """Yield the licences of the objects at the top of JSON-LD, or in its `@graph`."""
-    if isinstance(content, list):
-        for each in content:
-            yield from _json_ld(each)
-    if not isinstance(content, dict):
-        return
-    yield from _json_ld(content.get("@graph"))
-    kinds = content.get("@type")
-    if {str(kind).lower() for kind in (kinds if isinstance(kinds, list) else [kinds])} & _MEDIA:
-        return
-    licence = content.get("license")
-    for each in licence if isinstance(licence, list) else [licence]:
-        value = each.get("@id") or each.get("url") or each.get("name") if isinstance(each, dict) else each
-        if isinstance(value, str) and value.strip():
-            yield value.strip()
+def _named(stated: str) -> tuple[str, str]:
+    """Return name and address of a licence that is stated by one of them."""
+    return ("", stated.strip()) if "://" in stated else (stated.strip(), "")
+
+
+def _listed(value: object) -> list[Any]:
+    return value if isinstance(value, list) else [value]
