@@ -11,14 +11,7 @@ from functools import cache
 from data.lexicon.words import english_groups
 from data.records import Taxon
 from kb.checklist.names import epithet_stem, fold
-from kb.sources.mediawiki.taxoboxes import (
-    LINK,
-    NO_TAXON,
-    TAG,
-    StatedTaxon,
-    parse_binomial,
-    read_template,
-)
+from kb.sources.mediawiki.taxoboxes import NO_TAXON, TAG, StatedTaxon, parse_binomial, read_taxon, split_wikitext
 
 LEAD_CHARACTERS = 1500
 FIRST_SENTENCE_CHARACTERS = 350
@@ -26,7 +19,6 @@ FIRST_SENTENCE_CHARACTERS = 350
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _REFERENCE = re.compile(r"<ref\b[^<>]*?/>|<ref\b[^<>]*>.*?</ref>", re.DOTALL | re.IGNORECASE)
 _FILE_LINK = re.compile(r"\[\[(?:File|Image|Datei|Fichier|Archivo):(?:[^\[\]]|\[\[[^\[\]]*\]\])*\]\]", re.IGNORECASE)
-_INNERMOST = re.compile(r"\{\{[^{}]*\}\}|\{\|[^{}]*?\|\}", re.DOTALL)
 _ITALIC = re.compile(r"''+([A-Z][^'\n]{3,80}?)''+")
 _IN_ITALICS = re.compile(r"(?<!')(?:''|'{5})([A-Z][^'\n]{3,80}?)(?:''|'{5})(?!')")  # not in bold alone
 _BRACKETED = re.compile(r"\(([A-Z][a-zà-ÿ-]+ [a-zà-ÿ-]{3,})[,;)]")
@@ -106,16 +98,11 @@ class Clues:
 def clues_from_wikitext(wikitext: str, *, is_disambiguation: bool = False) -> Clues:
     """Return the clues in the first section of a page's wikitext."""
     text = _FILE_LINK.sub("", _REFERENCE.sub("", _COMMENT.sub("", wikitext)))
-    flat = LINK.sub(r"\1", text)
-    prose = flat
-    for _ in range(20):  # nested templates; each pass removes the innermost
-        prose, n_removed = _INNERMOST.subn("", prose)
-        if not n_removed:
-            break
+    templates, prose = split_wikitext(text)
     prose = " ".join(TAG.sub(" ", prose).split())[:LEAD_CHARACTERS]
     italic = [match[1] for match in _ITALIC.finditer(prose[:FIRST_SENTENCE_CHARACTERS])]
     lead = prose.replace("'''", "").replace("''", "")
-    box = read_template(text, lead)
+    box = read_taxon(templates, lead)
     has_taxobox = box is not None or _DRAWN_BOX in text.lower()
     before_verb = _VERB.split(prose, maxsplit=1)[0]
     named = () if has_taxobox else _binomials(_IN_ITALICS.findall(before_verb))

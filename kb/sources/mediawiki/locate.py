@@ -50,8 +50,14 @@ class Locator:
         Raises:
             SourceError: if the wiki is not available.
         """
+        return self.locate_again(taxa, {})
+
+    def locate_again(
+        self, taxa: Sequence[Taxon], titles: Mapping[str, str]
+    ) -> Iterator[tuple[Taxon, PageRef | LeftOut]]:
+        """Yield as `locate`; taxon_id -> title so far is tried first."""
         lists = bool(taxa) and self._should_list(len(taxa))
-        found = self._find_by_listing(taxa) if lists else self._find_by_title(taxa)
+        found = self._find_by_listing(taxa) if lists else self._find_by_title(taxa, titles)
         for i, taxon in enumerate(taxa):
             page = found.get(i) or left_out(taxon, reasons.NO_PAGE)
             yield taxon, page if isinstance(page, LeftOut) else page_ref(taxon, page)
@@ -61,7 +67,7 @@ class Locator:
 
         Articles on species of the checklist that were not located are not returned.
         """
-        checklist = checklist.listed if isinstance(checklist, WithTaxoboxes) else checklist
+        checklist, _ = _listed(checklist)
         taken = {taxon_id: title for title, taxon_id in self._claimed.items()}
         found = []
         for page in self._listed.values():
@@ -177,10 +183,10 @@ class Locator:
         self._claimed |= {page.title: taxa[i].taxon_id for i, page in found.items() if isinstance(page, WikiPage)}
         return found
 
-    def _find_by_title(self, taxa: Sequence[Taxon]) -> dict[int, WikiPage | LeftOut]:
-        tries = [title_tries(taxon) for taxon in taxa]
-        if sum(len(titles) for rank in tries for titles in rank) <= TITLES_PER_REQUEST:
-            tries = [[list(chain.from_iterable(rank)), [], []] for rank in tries]
+    def _find_by_title(self, taxa: Sequence[Taxon], titles: Mapping[str, str]) -> dict[int, WikiPage | LeftOut]:
+        tries = [[[titles[each.taxon_id]] if each.taxon_id in titles else [], *title_tries(each)] for each in taxa]
+        if sum(len(names) for rounds in tries for names in rounds) <= TITLES_PER_REQUEST:
+            tries = [[list(chain.from_iterable(rounds))] for rounds in tries]
         seen: dict[str, WikiPage] = {}
         found: dict[int, WikiPage | LeftOut] = {}
 
@@ -191,9 +197,9 @@ class Locator:
         def missing() -> list[int]:
             return [i for i in range(len(taxa)) if not isinstance(found.get(i), WikiPage)]
 
-        for k in range(3):
-            if titles := [title for i in missing() for title in tries[i][k]]:
-                look_up(titles)
+        for k in range(len(tries[0]) if tries else 0):
+            if wanted := [title for i in missing() for title in tries[i][k]]:
+                look_up(wanted)
         if (left := missing()) and self._pages.site.n_pages <= SMALL_WIKI_PAGES:
             found |= {i: page for i, page in self._find_by_listing(taxa).items() if i in left}
         elif left:
@@ -216,22 +222,18 @@ class Locator:
 
 def species_on(page: WikiPage, checklist: Checklist) -> Taxon | None:
     """Return the species that a page is about, or None."""
-    if isinstance(checklist, WikiChecklist):
-        return _species_of_taxobox(page)
-    if isinstance(checklist, WithTaxoboxes):
-        listed = species_on(page, checklist.listed)
-        return listed or (None if _is_of_group(page, checklist.listed) else _species_of_taxobox(page))
+    listed, may_state = _listed(checklist)
     names = [page.clues.best_binomial, *(without_qualifier(title) for title in page.titles)]
     for name in filter(None, names):
-        found = checklist.find(name)
-        listed_taxa = checklist.homonyms(name) if found is None else [found]
+        found = listed.find(name)
+        listed_taxa = listed.homonyms(name) if found is None else [found]
         if found is not None and found.rank == "genus":
             # "Anhinga" is a genus and the English name of one of its species.
-            listed_taxa = [taxon for taxon in checklist.species_of(found) if fold(name) in map(fold, taxon.names)]
+            listed_taxa = [taxon for taxon in listed.species_of(found) if fold(name) in map(fold, taxon.names)]
         for taxon in listed_taxa:
             if taxon.rank == "species" and match_page(page.clues, taxon, page.titles) is not Match.NO:
                 return taxon
-    return None
+    return _species_of_taxobox(page) if may_state and not _is_of_group(page, listed) else None
 
 
 def group_on(page: WikiPage, checklist: Checklist) -> Taxon | None:
@@ -239,17 +241,24 @@ def group_on(page: WikiPage, checklist: Checklist) -> Taxon | None:
 
     Nearly all species of AviList have a page of their own, and its knowledge bases are to hold species alone.
     """
-    rank, name = page.clues.taxon
-    if rank not in ("genus", "family", "group") or not name.isalpha() or checklist.group:
+    (rank, name), (listed, may_state) = page.clues.taxon, _listed(checklist)
+    if rank not in ("genus", "family", "group") or not name.isalpha() or checklist.group or _is_of_group(page, listed):
         return None
-    if isinstance(checklist, WithTaxoboxes):
-        if _is_of_group(page, checklist.listed):
-            return None
-    elif not isinstance(checklist, WikiChecklist):
-        known = checklist.find(name)
+    if not may_state:
+        known = listed.find(name)
         return known if known is not None and known.rank in ("genus", "family") else None
-    lineage = {rank: page.clues.lineage[rank] for rank in LINEAGE if rank in page.clues.lineage}
-    return group_titled(page, name, "family" if rank == "family" else "genus", lineage)  # the fetched page tells
+    return group_titled(page, name, "family" if rank == "family" else "genus", _above(page))  # the fetched page tells
+
+
+def _listed(checklist: Checklist) -> tuple[Checklist, bool]:
+    """Return the checklist with a list, empty for the wiki alone, and whether pages may state other species."""
+    if isinstance(checklist, WithTaxoboxes):
+        return checklist.listed, True
+    return (WikiChecklist(), True) if isinstance(checklist, WikiChecklist) else (checklist, False)
+
+
+def _above(page: WikiPage) -> dict[str, str]:
+    return {rank: page.clues.lineage[rank] for rank in LINEAGE if rank in page.clues.lineage}
 
 
 def group_titled(page: WikiPage, name: str, rank: str, lineage: Mapping[str, str]) -> Taxon:
@@ -283,8 +292,7 @@ def _species_of_taxobox(page: WikiPage) -> Taxon | None:
     if stated is None or not page.clues.has_taxobox:
         return None
     taxon = with_title(own_taxon(stated, lineage=page.clues.lineage), page.title)
-    above = {rank: page.clues.lineage[rank] for rank in LINEAGE if rank in page.clues.lineage}
-    return replace(taxon, lineage={**above, **taxon.lineage})
+    return replace(taxon, lineage={**_above(page), **taxon.lineage})
 
 
 def with_title(species: Taxon, title: str) -> Taxon:
@@ -438,7 +446,7 @@ def with_group_articles(
     Its species are left out as described by that article. Species of AviList are passed on as they are: nearly all
     have a page, and knowledge bases of birds hold species alone.
     """
-    listed = checklist.listed if isinstance(checklist, WithTaxoboxes) else checklist
+    listed, _ = _listed(checklist)
     without: list[tuple[Taxon, LeftOut]] = []
     covered: set[tuple[str, str]] = set()
     for taxon, place in located:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 from bs4 import Tag
@@ -358,16 +359,15 @@ def _heading(table: Tag) -> str:
 
 # templates in wikitext: what a look-up of 50 pages tells before any of them is fetched
 
-_START = re.compile(
-    r"\{\{\s*(?P<name>speciesbox|subspeciesbox|infraspeciesbox|automatic[ _]taxobox|(?:population[ _])?taxobox"
-    r"(?:[ _](?:début|taxon|begin|rijk|stam|klasse|orde|familie|geslacht|soort))?|hybridbox|virusbox|ichnobox|"
-    r"oobox|paraphyletic[ _]group|infobox[ _](?:species|fungus|cultivar|plant|taxon)|(?:infobox[ _])?\w+[ _]breed|"
-    r"ficha[ _]de[ _]taxón|tassobox|info/taxonomia|(?:zwierzę|roślina|grzyb|takson|organizm)[ _]infobox)\s*(?=[|}\n])",
-    re.IGNORECASE,
+_BOX = re.compile(
+    r"speciesbox|subspeciesbox|infraspeciesbox|automatic taxobox|(?:population )?taxobox"
+    r"(?: (?:début|taxon|begin|rijk|stam|klasse|orde|familie|geslacht|soort))?|hybridbox|virusbox|ichnobox|oobox|"
+    r"paraphyletic group|infobox (?:species|fungus|cultivar|plant|taxon)|(?:infobox )?\w+ breed|ficha de taxón|"
+    r"tassobox|info/taxonomia|(?:zwierzę|roślina|grzyb|takson|organizm) infobox"
 )
-_ANY = re.compile(r"\{\{\s*(?P<name>[^\s{}|][^{}|\n]{0,100})(?=[|}\n])")
+"""Names of templates in small letters."""
 MAX_NESTING = 40
-"""A template with more in one another is cut off there."""
+"""Templates with more in one another stay in the prose."""
 _KINDS: Final[Mapping[str, str]] = {
     "hybridbox": "hybrid", "virusbox": "virus", "ichnobox": "trace fossil", "oobox": "trace fossil",
     "infobox cultivar": "cultivar", "subspeciesbox": "subspecies", "infraspeciesbox": "subspecies",
@@ -377,26 +377,63 @@ _KINDS: Final[Mapping[str, str]] = {
 _GROUP_KEYS = ("taxon", "w-naam", "nazwa łacińska")
 _SPECIES_KEYS = ("binomial", "binomial name", "scientific name", "latin name")
 _NAME_KEYS = (*_SPECIES_KEYS, "binome", "nome binomial", *_GROUP_KEYS)
-_INNERMOST = re.compile(r"\{\{[^{}]*\}\}")
-LINK = re.compile(r"\[\[(?:[^|\[\]]*\|)?([^|\[\]]*)\]\]")
+_INNERMOST = re.compile(r"\{\{([^{}]*)\}\}|\{\|[^{}]*?\|\}", re.DOTALL)  # a template or a table
+_LINK = re.compile(r"\[\[(?:[^\[\]]*\|)?([^|\[\]]*)\]\]")
+_GAP: Final = "\0"
 TAG = re.compile(r"<[^<>]{1,200}>")
 _ITALIC_BINOMIAL = re.compile(r"''+([A-Z][a-zà-ÿ-]*\.? [a-zà-ÿ-]{3,})''+")
 Template = tuple[str, dict[str, str], list[str]]
 """Name, named parameters and positional ones."""
 
 
-def read_template(wikitext: str, lead: str) -> tuple[StatedTaxon, dict[str, str]] | None:
+def split_wikitext(wikitext: str) -> tuple[list[Template], str]:
+    """Return the templates in a text without comments and references, in its order, and the prose without them."""
+    text = _LINK.sub(r"\1", _LINK.sub(r"\1", wikitext))  # links in the caption of a picture first
+    found: list[tuple[int, Template]] = []
+
+    def taken(match: re.Match[str]) -> str:
+        if match[1] is not None:
+            found.append((match.start(), _template(match[1])))
+        return _GAP * len(match[0])
+
+    for _ in range(MAX_NESTING):
+        text, n_taken = _INNERMOST.subn(taken, text)
+        if not n_taken:
+            break
+    return [template for _, template in sorted(found, key=itemgetter(0))], text.replace(_GAP, "")
+
+
+def _template(text: str) -> Template:
+    values: dict[str, str] = {}
+    cells: list[str] = []
+    name, *parts = text.replace(_GAP, "").split("|")
+    for part in parts:
+        key, equals, value = part.partition("=")
+        if equals:
+            key = key.strip().lower().replace("_", " ")
+            values.setdefault(key, _plain(value))
+            values |= {"subdivision italic": value} if key == "subdivision" else {}
+        else:
+            cells.append(_plain(part))
+    return " ".join(name.lower().replace("_", " ").split()), values, cells
+
+
+def _plain(value: str) -> str:
+    return " ".join(re.sub(r"''+", "", TAG.sub(" ", value)).replace("&nbsp;", " ").split())
+
+
+def read_taxon(templates: Sequence[Template], lead: str) -> tuple[StatedTaxon, dict[str, str]] | None:
     """Return the taxon of the first taxobox and the ranks above it, as far as the template states them.
 
     Automatic taxoboxes state few. None without a taxobox; a template of unknown name is one if it names a species.
 
     Args:
-        wikitext: without comments and references.
+        templates: of a page, in its order.
         lead: its first sentences.
     """
-    found = list(_templates(wikitext, _START))
+    found = [each for each in templates if _BOX.fullmatch(each[0])]
     is_known = bool(found)
-    found = found or [each for each in _templates(wikitext, _ANY) if _may_name_a_species(each[1])][:1]
+    found = found or [each for each in templates if _may_name_a_species(each[1])][:1]
     if not found:
         return None
     name, values, _ = found[0]
@@ -463,49 +500,3 @@ def _only_listed(values: Mapping[str, str]) -> str | None:
     only = listed.pop()
     group = _CAPITALISED.match(values.get("taxon") or values.get("genus", ""))
     return f"{group[0]} {only.split()[1]}" if group and only[0] == group[0][0] else None
-
-
-def _templates(text: str, begin: re.Pattern[str]) -> Iterator[Template]:
-    """Yield the templates that begin so, their values as plain text."""
-    for start in begin.finditer(text):
-        values: dict[str, str] = {}
-        cells: list[str] = []
-        for part in list(_parts(text, start.end()))[1:]:
-            key, equals, value = part.partition("=")
-            if equals and "[" not in key and "{" not in key:
-                values.setdefault(key.strip().lower().replace("_", " "), _plain(value))
-                if key.strip() == "subdivision":
-                    values["subdivision italic"] = LINK.sub(r"\1", value)
-            else:
-                cells.append(_plain(part))
-        yield start["name"].strip().lower().replace("_", " "), values, cells
-
-
-def _parts(text: str, at: int) -> Iterator[str]:
-    """Yield the parameters of a template from the end of its name, with the templates and links in them."""
-    depth, begin, i = 0, at, at
-    while i < len(text):
-        two = text[i : i + 2]
-        if two in ("{{", "[["):
-            depth, i = depth + 1, i + 2
-            if depth > MAX_NESTING:
-                break
-        elif two in ("}}", "]]"):
-            if depth == 0:
-                break
-            depth, i = depth - 1, i + 2
-        else:
-            if text[i] == "|" and depth == 0:
-                yield text[begin:i]
-                begin = i + 1
-            i += 1
-    yield text[begin:i]
-
-
-def _plain(value: str) -> str:
-    for _ in range(5):
-        value, n_removed = _INNERMOST.subn("", value)
-        if not n_removed:
-            break
-    flat = TAG.sub(" ", LINK.sub(r"\1", value))
-    return " ".join(re.sub(r"''+", "", flat).replace("&nbsp;", " ").split())

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, as_completed
+from concurrent.futures import Future
 from functools import cache
 
 from data.cache_file import CacheFile
@@ -17,7 +18,7 @@ from kb.http import RetryPolicy, Timeouts
 from kb.sources.article_source import ArticleSource, left_out
 from kb.sources.mediawiki.article_parser import parse_article
 from kb.sources.mediawiki.clues import Clues, Match, match_page
-from kb.sources.mediawiki.locate import Locator, assign, candidates, merged, page_ref
+from kb.sources.mediawiki.locate import Locator
 from kb.sources.mediawiki.photos import PhotoFinder
 from kb.sources.mediawiki.wiki_client import N_CONCURRENT, Json, WikiClient, number, record, records, text, wiki_workers
 from kb.sources.mediawiki.wiki_pages import Report, WikiPage, WikiPages, links_in_list
@@ -196,22 +197,14 @@ class WikipediaSource(Locator, PhotoFinder, ArticleSource):
         if not pages:
             return
         self._pages.site  # noqa: B018  requested before the threads start
+        waiting: deque[tuple[PageRef, Future[FetchedPage | LeftOut | Failure]]] = deque()
         with wiki_workers("fetch") as pool:
-            queue = iter(pages)
-            running: dict[Future[FetchedPage | LeftOut], PageRef] = {}
-            while True:
-                for page in queue:
-                    running[pool.submit(self._fetch_one, page)] = page
-                    if len(running) >= 2 * N_CONCURRENT:
-                        break
-                if not running:
-                    return
-                done = next(as_completed(running))
-                page = running.pop(done)
-                try:
-                    yield page, done.result()
-                except SourceError as error:
-                    yield page, Failure(taxon=page.title, stage="fetch", reason=str(error))
+            for page in pages:
+                waiting.append((page, pool.submit(self._fetch_one, page)))
+                if len(waiting) == 2 * N_CONCURRENT:
+                    first, future = waiting.popleft()
+                    yield first, future.result()
+            yield from ((page, future.result()) for page, future in waiting)
 
     def parse(self, fetched: FetchedPage) -> Article:
         """Return the article in a body; pure."""
@@ -230,40 +223,25 @@ class WikipediaSource(Locator, PhotoFinder, ArticleSource):
             SourceError: if the wiki is not available.
         """
         current = self._pages.look_up([ref.title for _, ref in known], with_clues=False)
-        result: dict[int, PageRef | LeftOut] = {
-            i: ref for i, (_, ref) in enumerate(known) if _is_same(ref, current.get(ref.title))
+        same = [ref for _, ref in known if _is_same(ref, current.get(ref.title))]
+        unchanged, taken = {ref.subject_id for ref in same}, {ref.title for ref in same}
+        changed = {
+            taxon.taxon_id: (taxon, ref.title)
+            for taxon, ref in known
+            if isinstance(taxon, Taxon) and ref.subject_id not in unchanged
         }
-        unchanged = {known[i][1].title for i in result}
-        changed: dict[int, tuple[Taxon, PageRef]] = {}
-        for i, (subject, ref) in enumerate(known):
-            if i not in result and isinstance(subject, Taxon):
-                changed[i] = (subject, ref)
-            elif i not in result and isinstance(subject, str):
-                result[i] = self._newest_term(subject, ref, current.get(ref.title))
-        existing = [ref.title for _, ref in changed.values() if ref.title in current]
-        result |= self._newest_taxa({i: taxon for i, (taxon, _) in changed.items()}, existing, unchanged)
-        for i, (subject, _) in enumerate(known):
-            yield subject, result[i]
-
-    def _newest_taxa(
-        self, taxa: dict[int, Taxon], existing: list[str], unchanged: set[str]
-    ) -> dict[int, PageRef | LeftOut]:
-        """Return position -> page or reason for taxa with changed pages; no taxon gets an unchanged page of another."""
-        order = list(taxa)
-        looked_up = merged(self._pages.look_up(existing)) if existing else []
-        articles = [page for page in looked_up if page.namespace == 0 and page.title not in unchanged]
-        matched = assign(list(taxa.values()), candidates(list(taxa.values()), articles))
-        found = {order[k]: page for k, page in matched.items() if isinstance(page, WikiPage)}
-        result: dict[int, PageRef | LeftOut] = {i: page_ref(taxa[i], page) for i, page in found.items()}
-        taken = unchanged | {page.title for page in found.values()}
-        unmatched = [i for i in order if i not in result]
-        for i, (taxon, place) in zip(unmatched, self.locate([taxa[i] for i in unmatched]), strict=True):
-            if isinstance(place, PageRef) and place.title in taken:
-                place = left_out(taxon, reasons.DUPLICATE, place.title)
-            elif isinstance(place, PageRef):
-                taken.add(place.title)
-            result[i] = place
-        return result
+        titles = {taxon_id: title for taxon_id, (_, title) in changed.items() if title in current}
+        located = self.locate_again([taxon for taxon, _ in changed.values()], titles)
+        places = {taxon.taxon_id: place for taxon, place in located}
+        for subject, ref in known:
+            if ref.subject_id in unchanged:
+                yield subject, ref
+            elif isinstance(subject, str):
+                yield subject, self._newest_term(subject, ref, current.get(ref.title))
+            elif isinstance(place := places[subject.taxon_id], PageRef) and place.title in taken:
+                yield subject, left_out(subject, reasons.DUPLICATE, place.title)
+            else:
+                yield subject, place
 
     def _newest_term(self, name: str, ref: PageRef, page: WikiPage | None) -> PageRef | LeftOut:
         if page is not None and not page.clues.is_disambiguation and page.namespace == 0:
@@ -272,13 +250,14 @@ class WikipediaSource(Locator, PhotoFinder, ArticleSource):
         [(_, place)] = self.locate_terms([(name, title)])
         return place
 
-    def _fetch_one(self, page: PageRef) -> FetchedPage | LeftOut:
+    def _fetch_one(self, page: PageRef) -> FetchedPage | LeftOut | Failure:
         try:
             others = set(self._name_languages) - {self._pages.site.language}
-            answer = self.client.parse_page(page.title, with_languages=bool(others))
+            fetched = self._fetched(page, self.client.parse_page(page.title, with_languages=bool(others)))
         except PageNotFound:
             return LeftOut(name=page.title, reason=reasons.NO_PAGE, detail="deleted since it was looked up")
-        fetched = self._fetched(page, answer)
+        except SourceError as error:
+            return Failure(taxon=page.title, stage="fetch", reason=str(error))
         article = self.parse(fetched)
         if article.is_disambiguation:
             return LeftOut(name=page.title, reason=reasons.DISAMBIGUATION)
