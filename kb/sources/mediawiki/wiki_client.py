@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 import threading
 import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 from urllib.parse import urlencode
 
 import httpx
@@ -59,6 +59,7 @@ BOT_PASSWORD = (
     "export FIELDMARK_WIKI_PASSWORD, and name the wiki by --api-url or api_url: no other gets the password."
 )
 Json: TypeAlias = dict[str, Any]
+QuestionT, AnswerT = TypeVar("QuestionT"), TypeVar("AnswerT")
 LARGEST_NUMBER: Final = 2**63 - 1  # what a database holds
 
 
@@ -362,6 +363,13 @@ def wiki_workers(name: str) -> Iterator[ThreadPoolExecutor]:
         pool.shutdown(wait=False, cancel_futures=True)
         raise
     pool.shutdown()
+
+
+def ask_all(name: str, ask: Callable[[QuestionT], AnswerT], questions: Sequence[QuestionT]) -> Iterator[AnswerT]:
+    """Yield the answers in order: the first alone, so that a dead wiki gets one request, the rest by `wiki_workers`."""
+    yield from map(ask, questions[:1])
+    with wiki_workers(name) as pool:
+        yield from pool.map(ask, questions[1:])
 
 
 # answers in known types

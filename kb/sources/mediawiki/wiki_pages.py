@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -25,12 +25,12 @@ from kb.sources.mediawiki.wiki_client import (
     Answer,
     Json,
     WikiClient,
+    ask_all,
     merged,
     number,
     record,
     records,
     text,
-    wiki_workers,
 )
 from kb.sources.plain_text import soup_of
 
@@ -124,15 +124,10 @@ class WikiPages:
         valid = [title for title in dict.fromkeys(map(clean_title, titles)) if is_title(title)]
         batches = [valid[i : i + TITLES_PER_REQUEST] for i in range(0, len(valid), TITLES_PER_REQUEST)]
         found: dict[str, WikiPage] = {}
-        first, rest = batches[:1], batches[1:]
-        for batch in first:
-            found.update(look_up(batch))
-        if rest:  # the first batch alone: it brings the site information, and a dead wiki gets a single request
-            with wiki_workers("look-up") as pool:
-                for n_done, part in enumerate(pool.map(look_up, rest), 2):
-                    found.update(part)
-                    if len(batches) >= SHOWN_FROM:
-                        self.report("titles", min(n_done * TITLES_PER_REQUEST, len(valid)), len(valid))
+        for n_done, part in enumerate(ask_all("look-up", look_up, batches), 1):  # the first brings the site information
+            found.update(part)
+            if len(batches) >= SHOWN_FROM:
+                self.report("titles", min(n_done * TITLES_PER_REQUEST, len(valid)), len(valid))
         return {title: found[clean_title(title)] for title in titles if clean_title(title) in found}
 
     def list_all(self) -> list[WikiPage]:
@@ -150,7 +145,11 @@ class WikiPages:
                 }
             )
         )
-        return [_listed(page) for page in answer.pages if "missing" not in page]
+        return [
+            _page(page, [text(each, "title") for each in records(page, "redirects")])
+            for page in answer.pages
+            if "missing" not in page
+        ]
 
     def members(self, category: str, *, depth: int) -> list[str]:
         """Return the article titles in a category and its subcategories down to `depth`, level by level.
@@ -159,13 +158,13 @@ class WikiPages:
             BadInput: for more than `MOST_CATEGORIES` subcategories, as soon as that is known.
         """
         prefix = self.site.category_namespace
-        name = category.split(":", 1)[1] if ":" in category and is_category(category, prefix) else category
-        category = f"{prefix}:{name.strip()}"
+        space, _, name = category.partition(":")
+        category = f"{prefix}:{name.strip() if space.strip().lower() in ('category', prefix.lower()) else category}"
         level, seen, n_done = [category], {category}, 0
         titles: dict[str, None] = {}
         for below in range(depth + 1):
             following: list[str] = []
-            for pages, subcategories in self._members_of(level):
+            for pages, subcategories in ask_all("categories", self._members_of, level):
                 n_done += 1
                 titles |= dict.fromkeys(pages)
                 if below < depth:
@@ -184,20 +183,8 @@ class WikiPages:
             level = following
         return list(titles)
 
-    def _members_of(self, categories: list[str]) -> Iterator[tuple[list[str], list[str]]]:
-        """Yield pages and subcategories of each category, in this order, three requested at a time."""
-
-        def ask(category: str) -> tuple[list[str], list[str]]:
-            pages, subcategories = self._answer(["members", category], lambda: self._ask_members(category))
-            return pages, subcategories
-
-        if len(categories) == 1:  # a dead wiki gets a single request
-            yield ask(categories[0])
-        elif categories:
-            with wiki_workers("categories") as pool:
-                yield from pool.map(ask, categories)
-
-    def _ask_members(self, category: str) -> tuple[list[str], list[str]]:
+    def _members_of(self, category: str) -> tuple[list[str], list[str]]:
+        """Return the pages and subcategories of a category."""
         fields: Mapping[str, str | int] = {
             "list": "categorymembers",
             "cmtitle": category,
@@ -205,9 +192,14 @@ class WikiPages:
             "cmtype": "page|subcat",
             "cmprop": "title",
         }
-        members = [member for part in self.client.query(fields) for member in records(part, "categorymembers")]
-        placed = [(text(each, "title"), number(each, "ns")) for each in members]
-        return [title for title, ns in placed if ns == 0], [title for title, ns in placed if ns == 14]
+
+        def ask() -> tuple[list[str], list[str]]:
+            members = [member for part in self.client.query(fields) for member in records(part, "categorymembers")]
+            placed = [(number(each, "ns"), text(each, "title")) for each in members]
+            return [title for ns, title in placed if ns == 0], [title for ns, title in placed if ns == 14]
+
+        pages, subcategories = self._answer(["members", category], ask)
+        return pages, subcategories
 
     def search(self, words: str, n: int = 5) -> list[tuple[str, str | None]]:
         """Return the first hits of the wiki's own search as `(title, title of the redirect that matched or None)`."""
@@ -284,19 +276,6 @@ def is_title(title: str) -> bool:
     return bool(title) and not _NEVER_IN_TITLES.search(title) and len(title.encode()) <= LONGEST_TITLE_BYTES
 
 
-def is_category(title: str, namespace: str) -> bool:
-    """Return whether a title is in the category namespace, by its English or its own name."""
-    return title.split(":", 1)[0].strip().lower() in ("category", namespace.lower())
-
-
-def _listed(page: Json) -> WikiPage:
-    return WikiPage(
-        title=page["title"],
-        revision=number(page, "lastrevid"),
-        redirects=tuple(title for each in records(page, "redirects") if (title := text(each, "title"))),
-    )
-
-
 def _page(page: Json, redirects: Sequence[str]) -> WikiPage:
     revision = next(iter(records(page, "revisions")), {})
     content = text(record(record(revision, "slots"), "main"), "content")
@@ -306,7 +285,7 @@ def _page(page: Json, redirects: Sequence[str]) -> WikiPage:
     return WikiPage(
         title=page["title"],
         revision=number(revision, "revid") or number(page, "lastrevid"),
-        redirects=tuple(dict.fromkeys(redirects)),
+        redirects=tuple(dict.fromkeys(filter(None, redirects))),
         clues=clues,
         namespace=page["ns"],
     )
