@@ -15,7 +15,7 @@ read like a wiki page.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -47,6 +47,8 @@ PHOTO_SUFFIXES = frozenset(
 )
 TERMS_FOLDER = "terms"
 CREDITS = "credits.csv"
+EMPTY = 0
+"""Revision of a folder without text and photos."""
 MAX_PHOTO_BYTES = 100_000_000
 
 
@@ -87,14 +89,14 @@ class FolderSource(ArticleSource):
             path = self.folder_of(taxon)
             if path is None:
                 yield taxon, left_out(taxon, reasons.NO_PAGE)
-            elif not _may_have_text(path) and not _photos(path):
+            elif (revision := _revision(path)) == EMPTY:
                 detail = f"{path.name}: no article.txt and no photos"
                 yield taxon, LeftOut(name=taxon.scientific_name, reason=reasons.NO_PAGE, detail=detail)
             elif path.name in taken:
                 yield taxon, left_out(taxon, reasons.DUPLICATE, path.name)
             else:
                 taken[path.name] = taxon
-                yield taxon, PageRef(subject_id=taxon.taxon_id, title=path.name, revision=_revision(path))
+                yield taxon, PageRef(subject_id=taxon.taxon_id, title=path.name, revision=revision)
 
     def unclaimed(self, taxa: Sequence[Taxon]) -> list[LeftOut]:
         """Return the folders that match no taxon, and further folders of a species that has another one."""
@@ -139,11 +141,11 @@ class FolderSource(ArticleSource):
         by_name = _folders_by_name(inside) if inside else {}
         for name, title in terms:
             path = by_name.get(fold((title or name).rpartition("/")[2]))
-            if inside is None or path is None or not _may_have_text(path):
+            if inside is None or path is None or (revision := _revision(path)) == EMPTY:
                 yield name, LeftOut(name=name, reason=reasons.NO_PAGE)
             else:
                 title = f"{inside.name}/{path.name}"
-                yield name, PageRef(subject_id=term_id(name), title=title, revision=_revision(path))
+                yield name, PageRef(subject_id=term_id(name), title=title, revision=revision)
 
     def fetch(self, pages: Sequence[PageRef]) -> Iterator[tuple[PageRef, FetchedPage | LeftOut | Failure]]:
         """Yield the text of each folder; an unreadable text is a failure, a missing folder is left out."""
@@ -176,8 +178,7 @@ class FolderSource(ArticleSource):
 
     def _read(self, page: PageRef) -> FetchedPage | LeftOut:
         path = self.folder / page.title
-        files = _article_files(path) if path.is_dir() else []
-        photos = _photos(path) if path.is_dir() else []
+        files, photos, _ = _contents(path)
         if not files and not photos:
             return LeftOut(name=page.title, reason=reasons.NO_PAGE, detail="missing, or without text and photos")
         body = "\n\n".join([file.read_text(encoding="utf-8-sig") for file in files])
@@ -195,7 +196,14 @@ class FolderSource(ArticleSource):
         path = self.folder / article.source.title
         credit_of = _read_credits(path / CREDITS)
         images: list[AnchorImage] = []
-        skipped = list(_unused(path, credit_of))
+        files, photos, others = _contents(path)
+        known = {file.name for file in (*files, *photos)}
+        skipped = [LeftOut(name=n, reason=reasons.NOT_A_PHOTO, detail="not used as a text either") for n in others]
+        skipped += [
+            LeftOut(name=name, reason=reasons.NO_FILE, detail=f"named in {CREDITS}")
+            for name in credit_of
+            if name not in known
+        ]
         for figure in article.figures:
             if len(images) >= limit:
                 detail = f"{limit} per species; --set anchors_per_species=N changes it"
@@ -251,28 +259,17 @@ def _folders_by_name(folder: Path) -> dict[str, Path]:
     return found
 
 
-def _article_files(path: Path) -> list[Path]:
-    """Return the text files of a folder, either HTML or plain text, by the kind of the first file."""
-    files = sorted(file for file in path.iterdir() if file.suffix.lower() in ARTICLE_SUFFIXES and file.is_file())
-    files = [file for file in files if not file.name.startswith(".")]
-    return [file for file in files if _is_html(file) == _is_html(files[0])]
-
-
-def _may_have_text(path: Path) -> bool:
-    """Return whether a folder has a text; an unreadable folder counts, and fetching reports why."""
-    try:
-        return bool(_article_files(path))
-    except OSError:
-        return True
+def _contents(path: Path) -> tuple[list[Path], list[Path], list[str]]:
+    """Return texts, either HTML or plain by the kind of the first, photos, and names of all else but the credits."""
+    shown = sorted(each for each in path.iterdir() if not each.name.startswith(".")) if path.is_dir() else []
+    files = [file for file in shown if file.suffix.lower() in ARTICLE_SUFFIXES and file.is_file()]
+    files = [file for file in files if _is_html(file) == _is_html(files[0])]
+    photos = [file for file in shown if file.suffix.lower() in PHOTO_SUFFIXES and file.is_file()]
+    return files, photos, [each.name for each in shown if each not in (*files, *photos) and each.name != CREDITS]
 
 
 def _is_html(file: Path) -> bool:
     return file.suffix.lower().startswith(".htm")
-
-
-def _photos(path: Path) -> list[Path]:
-    files = (file for file in path.iterdir() if file.suffix.lower() in PHOTO_SUFFIXES and file.is_file())
-    return sorted(file for file in files if not file.name.startswith("."))
 
 
 def _is_readable(photo: Path) -> bool:
@@ -283,27 +280,14 @@ def _is_readable(photo: Path) -> bool:
     return True
 
 
-def _unused(path: Path, credited: Iterable[str]) -> Iterator[LeftOut]:
-    """Yield the files of a folder that are neither text nor photo, and missing photos that have a credit."""
-    if not path.is_dir():
-        return
-    known = {file.name for file in (*_article_files(path), *_photos(path))}
-    for file in sorted(file.name for file in path.iterdir() if not file.name.startswith(".")):
-        if file not in known and file != CREDITS:
-            yield LeftOut(name=file, reason=reasons.NOT_A_PHOTO, detail="not used as a text either")
-    for file in credited:
-        if file not in known:
-            yield LeftOut(name=file, reason=reasons.NO_FILE, detail=f"named in {CREDITS}")
-
-
 def _revision(path: Path) -> int | None:
-    """Return a hash of texts, photos and credits; of a file that cannot be read, of the reason; None for a folder."""
+    """Return a hash of texts, photos and credits; `EMPTY` without a text and photo, None for an unreadable folder."""
     try:
-        files = [*_article_files(path), *_photos(path), *path.glob(CREDITS)]
+        files, photos, _ = _contents(path)
     except OSError:
-        return None
-    digests = "\n".join(f"{file.name} {_digest(file)}" for file in files)
-    return int(sha256_hex(digests)[:12], 16)
+        return None  # fetching reports why
+    digests = "\n".join(f"{file.name} {_digest(file)}" for file in (*files, *photos, *path.glob(CREDITS)))
+    return int(sha256_hex(digests)[:12], 16) if files or photos else EMPTY
 
 
 def _digest(file: Path) -> str:
