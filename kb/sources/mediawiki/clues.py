@@ -88,11 +88,9 @@ class Clues:
         return self.binomial or (None if self.has_taxobox else next(iter(self.lead_binomials), None))
 
     @property
-    def is_about_birds(self) -> bool:
-        """Whether the page is about birds, or has a taxobox without a class."""
-        if self.class_name:
-            return self.class_name.lower() == "aves"
-        return self.has_taxobox or bool(self.lead_binomials) or is_called_a_bird(self.lead)
+    def is_of_a_bird(self) -> bool:
+        """Whether the taxobox states birds as the class, or, stating none, the first definition is that of a bird."""
+        return self.class_name.lower() == "aves" if self.class_name else is_called_a_bird(self.lead)
 
 
 def clues_from_wikitext(wikitext: str, *, is_disambiguation: bool = False) -> Clues:
@@ -150,9 +148,7 @@ def match_page(clues: Clues, taxon: Taxon, titles: tuple[str, ...]) -> Match:
         return Match.NO
     above = [taxon.lineage[rank] for rank in ("genus", "family", "order") if rank in taxon.lineage]
     is_kin = any(re.search(rf"\b{re.escape(name)}\b", clues.lead) for name in above)
-    is_bird = taxon.lineage.get("class") == "Aves" and (
-        clues.class_name.lower() == "aves" if clues.class_name else is_called_a_bird(clues.lead)
-    )
+    is_bird = taxon.lineage.get("class") == "Aves" and clues.is_of_a_bird
     is_unclassified = clues.has_taxobox and clues.class_name is None and bool(clues.lead)
     return Match.NAME if is_kin or is_bird or is_unclassified else Match.NO
 

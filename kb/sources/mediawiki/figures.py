@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
 from typing import Final
@@ -42,33 +42,29 @@ def find_figures(root: Tag, taxobox: Tag | None) -> tuple[Figure, ...]:
     The lead image is the first photo of the taxobox; without a taxobox, the first photo outside galleries. Maps and
     icons are never the lead. Further photos of the taxobox count as gallery.
     """
-    lead: list[Figure] = []
-    gallery: list[Figure] = []
-    body: list[Figure] = []
+    found: list[Figure] = []
     chapter = section = ""
+    needs_lead = True
     for image in root.find_all(["img", *HEADINGS]):
         if image.name != "img":
             section = plain(image)
             chapter = section if image.name in ("h1", "h2") else chapter
             continue
-        if _is_icon(image, root):
-            continue
-        file = file_name(image)
+        file = None if _is_icon(image, root) else file_name(image)
         if file is None or _STATUS.match(file):
             continue
         in_box = taxobox is not None and any(parent is taxobox for parent in image.parents)
         caption = _caption(image, root, taxobox if in_box else None)
         is_subject = is_photo(file) and not is_map_or_icon(file, caption)
         in_gallery = _in_gallery(image, root)
-        figure = Figure(file=file, caption=caption, section=" - ".join(dict.fromkeys(filter(None, (chapter, section)))))
-        if not lead and is_subject and (in_box or (taxobox is None and not in_gallery)):
-            lead.append(replace(figure, role="lead"))
-        elif (in_box and is_subject) or in_gallery:
-            gallery.append(replace(figure, role="gallery"))
-        else:
-            body.append(figure)
+        is_lead = needs_lead and is_subject and (in_box or (taxobox is None and not in_gallery))
+        role = "lead" if is_lead else "gallery" if in_gallery or (in_box and is_subject) else "body"
+        title = " - ".join(dict.fromkeys(filter(None, (chapter, section))))
+        found.append(Figure(file=file, caption=caption, section=title, role=role))
+        needs_lead = needs_lead and not is_lead
+    found.sort(key=lambda figure: ("lead", "gallery", "body").index(figure.role))
     first: dict[str, Figure] = {}
-    for figure in (*lead, *gallery, *body):
+    for figure in found:
         first.setdefault(figure.file, figure)
     return tuple(first.values())
 

@@ -15,7 +15,7 @@ from kb.checklist.selection import own_taxon
 from kb.checklist.wiki_checklist import WikiChecklist, WithTaxoboxes
 from kb.distill.terms import term_id
 from kb.sources.article_source import left_out
-from kb.sources.mediawiki.clues import Match, is_called_a_bird, match_page, without_qualifier
+from kb.sources.mediawiki.clues import Match, match_page, without_qualifier
 from kb.sources.mediawiki.wiki_client import TITLES_PER_REQUEST
 from kb.sources.mediawiki.wiki_pages import PAGES_PER_LISTING, WikiPage, WikiPages, clean_title
 
@@ -280,10 +280,9 @@ def _is_of_group(page: WikiPage, listed: Checklist) -> bool:
     """Return whether a page is about the group of a checklist: a bird that AviList lacks, or a genus of birds."""
     if not listed.group:
         return False
-    if page.clues.class_name:
-        return page.clues.class_name == "Aves"
-    known = listed.find(page.clues.taxon.name)
-    return is_called_a_bird(page.clues.lead) or (known is not None and not page.clues.binomial)
+    clues = page.clues
+    is_listed = not clues.class_name and not clues.binomial and listed.find(clues.taxon.name) is not None
+    return clues.is_of_a_bird or is_listed
 
 
 def _species_of_taxobox(page: WikiPage) -> Taxon | None:
@@ -334,14 +333,10 @@ def _reason_for(page: WikiPage, checklist: Checklist) -> str:
     known = checklist.find(without_qualifier(page.title))
     if (known is not None and known.rank != "species") or is_list:
         return reasons.NOT_A_SPECIES
-    binomial = page.clues.best_binomial
     if checklist.group != "birds":
-        return reasons.NOT_IN_CHECKLIST if binomial else reasons.NOT_A_SPECIES
-    if binomial is None and not page.clues.is_about_birds:
-        return reasons.NOT_A_BIRD
-    if page.clues.class_name and page.clues.class_name != "Aves":
-        return reasons.NOT_A_BIRD
-    return reasons.NOT_IN_CHECKLIST
+        return reasons.NOT_IN_CHECKLIST if page.clues.best_binomial else reasons.NOT_A_SPECIES
+    may_be_one = not page.clues.class_name and (page.clues.has_taxobox or page.clues.lead_binomials)
+    return reasons.NOT_IN_CHECKLIST if page.clues.is_of_a_bird or may_be_one else reasons.NOT_A_BIRD
 
 
 def title_tries(taxon: Taxon) -> list[list[str]]:
