@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
-from typing import Final
+from typing import Final, Literal
 from urllib.parse import parse_qs, unquote
 
 from bs4 import Tag
@@ -58,7 +58,9 @@ def find_figures(root: Tag, taxobox: Tag | None) -> tuple[Figure, ...]:
         is_subject = is_photo(file) and not is_map_or_icon(file, caption)
         in_gallery = _in_gallery(image, root)
         is_lead = needs_lead and is_subject and (in_box or (taxobox is None and not in_gallery))
-        role = "lead" if is_lead else "gallery" if in_gallery or (in_box and is_subject) else "body"
+        role: Literal["lead", "gallery", "body"] = (
+            "lead" if is_lead else "gallery" if in_gallery or (in_box and is_subject) else "body"
+        )
         title = " - ".join(dict.fromkeys(filter(None, (chapter, section))))
         found.append(Figure(file=file, caption=caption, section=title, role=role))
         needs_lead = needs_lead and not is_lead

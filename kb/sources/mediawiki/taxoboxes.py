@@ -350,10 +350,10 @@ def _heading(table: Tag) -> str:
     first = table.find(class_=["entete", "pi-title"]) or table.find(["th", "caption"])
     text = ""
     for child in first.children if isinstance(first, Tag) else ():
-        is_other = isinstance(child, Tag) and child.name in ("br", "small", "div", "p", "table")
-        if is_other and text.strip():
+        name = child.name if isinstance(child, Tag) else ""
+        if name in ("br", "small", "div", "p", "table") and text.strip():
             break
-        text += child.get_text() if not is_other or child.name in ("div", "p") else ""
+        text += child.get_text() if name not in ("br", "small", "table") else ""
     return " ".join(text.split())
 
 

@@ -59,7 +59,8 @@ BOT_PASSWORD = (
     "export FIELDMARK_WIKI_PASSWORD, and name the wiki by --api-url or api_url: no other gets the password."
 )
 Json: TypeAlias = dict[str, Any]
-QuestionT, AnswerT = TypeVar("QuestionT"), TypeVar("AnswerT")
+QuestionT = TypeVar("QuestionT")
+AnswerT = TypeVar("AnswerT")
 LARGEST_NUMBER: Final = 2**63 - 1  # what a database holds
 
 
