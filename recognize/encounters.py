@@ -193,16 +193,16 @@ class KeptPhotos:
         self._kept: dict[str | int, tuple[ImageSource, list[Row]]] = {}
         self._like: Queries | None = None
 
-    def encode_ahead(self, images: Sequence[ImageSource]) -> Iterator[tuple[list[Decoded], Queries]]:
-        """Yield photos in batches with their vectors, and keep these for `encode`, without pixels."""
+    def encode_ahead(self, images: Sequence[ImageSource]) -> Iterator[Batch]:
+        """Yield photos in batches as `encode_in_batches` does, and keep them for `encode`, without pixels."""
         self._kept.clear()
         sources = iter(images)
-        for batch, queries, _ in self._encode(images):
+        for batch, queries, seconds in self._encode(images):
             self._like = queries
             for rows in _by_photo(batch, queries):
                 source = next(sources)
                 self._kept[_key(source)] = source, [(without_pixels(decoded), vectors) for decoded, vectors in rows]
-            yield batch, queries
+            yield batch, queries, seconds
 
     def encode(
         self, images: Iterable[ImageSource], *, one_bird: bool = False

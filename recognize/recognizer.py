@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -247,55 +247,59 @@ class Recognizer:
         if prior is None:
             prior = self.estimate_unknown_prior(images) if isinstance(images, list | tuple) else UNKNOWN_PRIOR
         for batch, rankings, queries, seconds in self._ranked(images):
-            photos = [decoded.photo for decoded in batch if decoded.photo is not None]
-            boosts = [self._boosts(ranking, photo) for ranking, photo in zip(rankings, photos, strict=True)]
-            shown = [each[-1].ranking if each else ranking for each, ranking in zip(boosts, rankings, strict=True)]
-            counts = [self._n_candidates(ranking) for ranking in rankings]
-            evidence, chances = self._judged(rankings, queries, prior)
-            needed = {int(i) for ranking, n in zip(shown, counts, strict=True) for i in ranking.species[:n]}
-            self._maker.read(needed | {int(i) for ranking in rankings for i in ranking.species[:1]})
-            at = -1
-            for decoded in batch:
-                row = self._row(decoded, seconds)
-                if decoded.photo is None:
-                    yield row
-                    continue
-                at += 1
-                if not self._shows_bird(decoded, queries.visual[at]):
-                    nothing = Answer(rank="none", name="")
-                    yield replace(row, status="no_bird", answer=nothing, shows=seen_kind(decoded.detections, but=BIRD))
-                    continue
-                likest = None if evidence is None else self._likest(evidence, at)
-                # Of a picture where the detector sees no bird, and that is not clearly like one, no group is named.
-                least = self.min_confidence if self._is_seen(decoded, queries.visual[at]) else NEVER
-                answers, confidences = self._answers(
-                    rankings[at], boosts[at], chances[at], likest, least=least, n=counts[at]
-                )
-                answer, status = answers[-1], status_of(answers[-1])
-                is_strange = self._is_strange(decoded, queries.visual[at])
-                if is_strange and chances[at] is None:
-                    answer, status = Answer(rank="none", name=""), "unknown"
+            yield from self._rows(batch, rankings, queries, seconds, prior)
+
+    def _rows(
+        self, batch: list[Decoded], rankings: list[Ranking], queries: Queries, seconds: float, prior: float
+    ) -> Iterator[Identification]:
+        """Yield the rows of a batch as `identify` does, by a prior of unknown species."""
+        photos = [decoded.photo for decoded in batch if decoded.photo is not None]
+        boosts = [self._boosts(ranking, photo) for ranking, photo in zip(rankings, photos, strict=True)]
+        shown = [each[-1].ranking if each else ranking for each, ranking in zip(boosts, rankings, strict=True)]
+        counts = [self._n_candidates(ranking) for ranking in rankings]
+        evidence, chances = self._judged(rankings, queries, prior)
+        needed = {int(i) for ranking, n in zip(shown, counts, strict=True) for i in ranking.species[:n]}
+        self._maker.read(needed | {int(i) for ranking in rankings for i in ranking.species[:1]})
+        at = -1
+        for decoded in batch:
+            row = self._row(decoded, seconds)
+            if decoded.photo is None:
+                yield row
+                continue
+            at += 1
+            if not self._shows_bird(decoded, queries.visual[at]):
+                nothing = Answer(rank="none", name="")
+                yield replace(row, status="no_bird", answer=nothing, shows=seen_kind(decoded.detections, but=BIRD))
+                continue
+            likest = None if evidence is None else self._likest(evidence, at)
+            # Of a picture where the detector sees no bird, and that is not clearly like one, no group is named.
+            least = self.min_confidence if self._is_seen(decoded, queries.visual[at]) else NEVER
+            answers, confidences = self._answers(
+                rankings[at], boosts[at], chances[at], likest, least=least, n=counts[at]
+            )
+            answer, status = answers[-1], status_of(answers[-1])
+            is_strange = self._is_strange(decoded, queries.visual[at])
+            if is_strange and chances[at] is None:
+                answer, status = Answer(rank="none", name=""), "unknown"
+            row = replace(
+                row,
+                status=status,
+                answer=answer,
+                shows=self._seen_instead(decoded, is_strange=is_strange) if status == "unknown" else None,
+                answer_without_list=None if self.prior is None else answers[0],
+                candidates=self._maker.candidates(shown[at], queries.visual[at], n=counts[at], confidences=confidences),
+                calibration=self.calibration_id,
+                unknown_prior=prior if self.calibration else None,
+            )
+            last = boosts[at][-1] if boosts[at] else None
+            if last is not None and isinstance(last.prior, PlacePrior):
                 row = replace(
                     row,
-                    status=status,
-                    answer=answer,
-                    shows=self._seen_instead(decoded, is_strange=is_strange) if status == "unknown" else None,
-                    answer_without_list=None if self.prior is None else answers[0],
-                    candidates=self._maker.candidates(
-                        shown[at], queries.visual[at], n=counts[at], confidences=confidences
-                    ),
-                    calibration=self.calibration_id,
-                    unknown_prior=prior if self.calibration else None,
+                    place_name=place_text(last.taken),
+                    answer_without_place=answers[-2],
+                    candidates=last.prior.with_ranges(row.candidates, shown[at].species, last.taken),
                 )
-                last = boosts[at][-1] if boosts[at] else None
-                if last is not None and isinstance(last.prior, PlacePrior):
-                    row = replace(
-                        row,
-                        place_name=place_text(last.taken),
-                        answer_without_place=answers[-2],
-                        candidates=last.prior.with_ranges(row.candidates, shown[at].species, last.taken),
-                    )
-                yield row
+            yield row
 
     def _row(self, decoded: Decoded, seconds: float) -> Identification:
         """Return the row of a photo without an answer, or with its error."""
@@ -315,19 +319,25 @@ class Recognizer:
         place, date = decoded.photo.place, decoded.photo.date
         return replace(row, place=place, date=date, seconds=round(decoded.seconds + seconds, 4))
 
-    def estimate_unknown_prior(self, images: Sequence[Source]) -> float:
+    def estimate_unknown_prior(
+        self, images: Sequence[Source], *, on_rows: Callable[[list[Identification]], None] | None = None
+    ) -> float:
         """Return the estimated share of photos that show a species outside the store.
 
         It is estimated from at most 128 of the photos, spread evenly, with one photo of each encounter and without
         photos that show no bird, or a bird too poorly; the next call of `identify` does not encode these again.
         Without a calibration, or of one photo, it is .1.
+
+        `on_rows` gets the rows of these photos in batches while they are encoded, each photo identified alone.
         """
         photos = first_photos(images)
         if self._parameters is None or len(photos) < 2:
             return UNKNOWN_PRIOR
         even = [np.empty(0)]
-        for batch, queries in self._photos.encode_ahead([photos[at] for at in sample_of(len(photos))]):
+        for batch, queries, seconds in self._photos.encode_ahead([photos[at] for at in sample_of(len(photos))]):
             rankings = score(self.preset, self._knowledge, queries, self._settings) if len(queries) else []
+            if on_rows is not None:
+                on_rows(list(self._rows(batch, rankings, queries, seconds, UNKNOWN_PRIOR)))
             is_bird = [
                 len(ranking.species) > 0 and self._shows_bird(decoded, vector)
                 for ranking, decoded, vector in zip(rankings, _readable(batch), queries.visual, strict=True)

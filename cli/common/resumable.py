@@ -165,6 +165,8 @@ class ResumableOutput:
         self._table = table
         self._is_new = False  # whether there are rows that the table lacks
         self._n_rows = 0
+        self._preview_from: int | None = None
+        """Place in the file of the rows of `preview`."""
         self._open_files = ExitStack()
 
     def __enter__(self) -> ResumableOutput:
@@ -191,9 +193,20 @@ class ResumableOutput:
                 raise
             # On a full disk a file cannot be closed either; the first error names it.
 
+    def preview(self, rows: str) -> None:
+        """Append rows that `add` replaces; a run that stops before leaves them, and the next one makes them again."""
+        if self._preview_from is None:
+            self._preview_from = self.path.stat().st_size
+        with writing(self.path):
+            self._rows.write(rows)
+            self._rows.flush()
+
     def add(self, image: str, rows: str, *, ok: bool, missing: str = "") -> None:
         """Append all rows of one photo, then its journal entry."""
         self._is_new = True
+        if self._preview_from is not None:
+            self._rows.truncate(self._preview_from)
+            self._preview_from = None
         if self._table is not None:
             rows = "".join(map(self._table.as_unpacked, StringIO(rows, newline="\n")))
         with writing(self.path):

@@ -15,7 +15,7 @@ import click
 from click.core import ParameterSource
 
 from cli.common import exit_codes, options, output, readers, wiring
-from cli.common.output import counted
+from cli.common.output import counted, named_calls
 from cli.common.reports import note_group_once
 from cli.common.wiring import open_engine
 from cli.verbs import identify_rows as rows
@@ -316,9 +316,7 @@ def _identify(run: Run) -> Counts:
     if len(todo) < len(names) and not run.quiet:
         _say_resumed(run, counts)
     if run.method.unknown_prior is None and run.recognizer.calibration is not None and todo:
-        is_quiet = run.quiet or run.method.progress == "jsonl"
-        photos = [each.photos for each in run.encounters]
-        settle_unknown_prior(run.recognizer, sink, photos, f"{run.unit}s", quiet=is_quiet)
+        _look_first(run)
     made = run.recognizer.identify(todo if run.unit == "encounter" else [image for (image,) in todo])
     if run.reading is not None:
         made = run.reading.read(made)
@@ -341,6 +339,27 @@ def _identify(run: Run) -> Counts:
         counts.n_failed += _failed(birds)
         counts.missing[part] += 1
     return counts
+
+
+def _look_first(run: Run) -> None:
+    """Estimate the share of unknown species; meanwhile the file of the output has the photos identified alone."""
+    from recognize.confidence.calibration import N_SAMPLED
+
+    given, photos = run.given, [each.photos for each in run.encounters]
+    is_quiet, done = run.quiet or run.method.progress == "jsonl", run.sink.done
+    n = 0
+    with named_calls(quiet=run.quiet, form=run.method.progress) as meter:
+
+        def show(birds: list[Identification]) -> None:
+            nonlocal n
+            n += sum(row.bird == row.n_birds for row in birds)
+            meter("first look", n, min(len(photos), N_SAMPLED))
+            if run.unit == "photo" and run.reading is None:
+                new = [row for row in birds if row.image not in done]
+                texts = [rows.lines(run.form, row, per=given.rows_per, columns=given.columns) for row in new]
+                run.sink.preview("".join(texts))
+
+        settle_unknown_prior(run.recognizer, run.sink, photos, f"{run.unit}s", show=show, quiet=is_quiet)
 
 
 def _written(run: Run, row: Identification, counts: Counts) -> str:

@@ -6,7 +6,7 @@ import csv
 import io
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ from data.words import plural
 from recognize.settings import PLACE_ODDS, UNKNOWN_PRIOR
 
 if TYPE_CHECKING:
+    from data.records import Identification
     from kb.store.knowledge_base import KnowledgeBase
     from recognize import Recognizer
 
@@ -83,6 +84,9 @@ class Printed(nullcontext[None]):
     def settle(self, name: str, value: float) -> None:
         """Forget a number: a printed run is never resumed."""
 
+    def preview(self, rows: str) -> None:
+        """Print nothing: printed rows cannot be replaced."""
+
     def add(self, image: str, rows: str, *, ok: bool, missing: str = "") -> None:
         """Print the rows of one photo."""
         output.write_rows(rows)
@@ -94,9 +98,12 @@ def settle_unknown_prior(
     photos: Sequence[Sequence[str]],
     unit: str,
     *,
+    show: Callable[[list[Identification]], None],
     quiet: bool,
 ) -> None:
     """Set the prior of unknown species, estimated from the photos of all encounters, those done before included.
+
+    `show` gets the rows of photos meanwhile, each identified alone.
 
     A resumed run with no more photos than the one that estimated it uses the same.
     """
@@ -105,7 +112,7 @@ def settle_unknown_prior(
         prior = before
         origin = f", as in an earlier run of {n_before:,.0f} {unit}" if len(photos) < n_before else ""
     else:
-        prior = recognizer.estimate_unknown_prior(photos)
+        prior = recognizer.estimate_unknown_prior(photos, on_rows=show)
         is_changed = bool(sink.done) and prior != (UNKNOWN_PRIOR if before is None else before)
         origin = "; rows of earlier runs keep their own estimate" if is_changed else ""
         if len(photos) > 1:  # a single photo has the default, which is no estimate

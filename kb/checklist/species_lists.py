@@ -55,7 +55,7 @@ class MatchedNames:
 
     of_rows: tuple[str | None, ...]
     """Species of each row; None for a species that is absent, and for an unmatched row."""
-    taxa: tuple[Taxon | None, ...]
+    taxa: tuple[Taxon | None, ...] = ()
     """Species of each row by the checklist; None for a name that it does not know."""
     quarters: Mapping[str, frozenset[int]] = field(default_factory=dict)
     """Quarters with sightings, and those before and after, if the list has dates."""

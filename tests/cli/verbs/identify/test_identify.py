@@ -7,12 +7,13 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from recognize import recognizer
 from recognize.answers import percent
-from recognize.settings import PHOTO_PRESETS
+from recognize.settings import PHOTO_PRESETS, UNKNOWN_PRIOR
 
 CARDINAL = "cardinalis-cardinalis"
 
@@ -199,6 +200,32 @@ def test_the_share_of_unknown_species_is_estimated_from_all_photos_and_noted(
     assert anew == [late] * len(together) and f"{share}\n" in note, "from all photos, as in one run"
     note = run(first, shutil.copy(first, "new.png"))[1]
     assert f"{percent(late)} of the photos" in note and "as in an earlier run of 4 photos" in note
+
+
+def test_rows_of_photos_alone_are_in_the_file_until_the_share_is_known(
+    cli: Any, built_kb: Path, drawings: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = ("identify", drawings, "--kb", built_kb, "--output", "rows.jsonl")
+    shutil.copy(sorted(drawings.glob("*.png"))[0], "first.png")
+    cli.call("identify", "first.png", *command[2:], check=True)
+    estimated = "recognize.recognizer.estimate_prior"
+    with monkeypatch.context() as stopped:
+        stopped.setattr(estimated, Mock(side_effect=KeyboardInterrupt))
+        assert cli.call(*command).exit_code == 130
+    alone = parsed(Path("rows.jsonl").read_text())
+    assert [row["unknown_prior"] for row in alone] == [UNKNOWN_PRIOR] * 5
+    assert [Path(row["image"]).name for row in alone] == [
+        "first.png",
+        *sorted(path.name for path in drawings.iterdir()),
+    ]
+    monkeypatch.setattr(estimated, lambda even: 0.4)
+    done = cli.call(*command, check=True)
+    together = parsed(Path("rows.jsonl").read_text())
+    assert [row["image"] for row in together] == [row["image"] for row in alone]
+    assert [row["unknown_prior"] for row in together] == [UNKNOWN_PRIOR, *[0.4] * 4]
+    assert "first look 4 of 4" in done.stderr and "photos 4 of 4" in done.stderr
+    printed = cli.call(*command[:-2], "--format", "jsonl", check=True)
+    assert [row["unknown_prior"] for row in parsed(printed.stdout)] == [0.4] * 4, "printed rows are the last"
 
 
 def test_what_cannot_be_done_is_refused_with_a_reason(cli: Any, built_kb: Path, drawings: Path) -> None:
