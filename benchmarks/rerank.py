@@ -1,7 +1,7 @@
-"""Speed of re-ranking against a server that takes 200 ms per reply, compared with the bare SDK.
+"""Speed of re-ranking against a server that takes 200 ms per reply, compared with bare HTTP.
 
 `python -m benchmarks.rerank`. One query, 100 photos of 150 KB, three chained questions each, 32 calls in flight. The
-server and each client run in separate processes. `bare SDK` is a loop over `openai.AsyncOpenAI`, scheduled per call
+server and each client run in separate processes. `bare HTTP` is a loop over `httpx.AsyncClient`, scheduled per call
 like ours: it reads, encodes and sends the files and ignores the replies. `product` is `kb rerank`: it also checks
 photos, strips metadata, reads log-probabilities, shares calls fairly, counts cost and stores each reply before use. The
 replies are scripted, so only time is measured, not the quality of a model.
@@ -74,7 +74,7 @@ def _compare(given: argparse.Namespace) -> None:
             server.stdout.close()
         n_calls = given.photos * len(QUESTIONS)
         ideal = math.ceil(n_calls / given.in_flight) * given.reply_ms / 1000
-        names = {"bare": "bare SDK", "product": "product", "together": "product, one call per photo"}
+        names = {"bare": "bare HTTP", "product": "product", "together": "product, one call per photo"}
         lines = [
             f"{given.photos} photos of {sum(sizes) / len(sizes) / 1000:.0f} KB, {len(QUESTIONS)} chained questions, "
             f"{given.reply_ms:.0f} ms per reply, {given.in_flight} in flight; at least {ideal:.2f} s",
@@ -150,9 +150,9 @@ def _completion(tokens: list[str]) -> dict[str, object]:
 
 
 async def _bare(folder: Path, port: int, n_in_flight: int) -> None:
-    from openai import AsyncOpenAI
+    import httpx
 
-    async with AsyncOpenAI(base_url=f"http://127.0.0.1:{port}/v1", api_key="none") as client:
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}/v1", timeout=60) as client:
         slots = asyncio.Semaphore(n_in_flight)
 
         async def image(path: Path) -> None:
@@ -164,12 +164,11 @@ async def _bare(folder: Path, port: int, n_in_flight: int) -> None:
                     {"type": "image_url", "image_url": {"url": url}},
                 ]
                 async with slots:
-                    reply = await client.chat.completions.create(
-                        model="m",
-                        messages=[{"role": "user", "content": parts}],  # type: ignore[list-item,misc]
-                        max_tokens=5, temperature=0, logprobs=True, top_logprobs=20,
-                    )  # fmt: skip
-                history += f"{question} {reply.choices[0].message.content}\n"
+                    response = await client.post("chat/completions", json={
+                        "model": "m", "messages": [{"role": "user", "content": parts}],
+                        "max_tokens": 5, "temperature": 0, "logprobs": True, "top_logprobs": 20,
+                    })  # fmt: skip
+                history += f"{question} {response.json()['choices'][0]['message']['content']}\n"
 
         began, cpu = time.perf_counter(), time.process_time()
         await asyncio.gather(*(image(path) for path in sorted(folder.glob("*.jpg"))))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import socket
-import sys
 import threading
 import time
 import zlib
@@ -12,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address
-from typing import Any, Final, NoReturn, TypeVar
+from typing import Any, Final, NoReturn, TypeVar, cast
 
 import httpcore
 import httpx
@@ -369,7 +368,7 @@ def is_public(address: str) -> bool:
 # unfold to gigabytes at once
 
 
-def unpacked(packed: bytes, response: Any, limit: int) -> bytes:  # noqa: ANN401  # of httpx, or of its fork
+def unpacked(packed: bytes, response: httpx.Response, limit: int) -> bytes:
     """Return the body of a response as it was before it was packed; one byte more than `limit` if it is longer.
 
     Raises:
@@ -393,30 +392,23 @@ def unpacked(packed: bytes, response: Any, limit: int) -> bytes:  # noqa: ANN401
     return body
 
 
-def at_most(limit: int, client: type) -> Callable[[Any], Awaitable[None]]:
+def at_most(limit: int) -> Callable[[httpx.Response], Awaitable[None]]:
     """Return a response hook of an asynchronous client that reads a body of at most `limit` bytes.
-
-    Args:
-        limit: bytes.
-        client: class of the client; that of the SDK is of `httpx` or of its fork, by version.
 
     Raises:
         MalformedAnswer: by the hook, for a longer body, and as `unpacked`.
     """
-    library: Any = sys.modules[
-        next(base.__module__ for base in client.__mro__ if base.__name__ == "AsyncClient").partition(".")[0]
-    ]
 
-    async def hook(response: Any) -> None:  # noqa: ANN401
-        body = bytearray()
-        async for part in response.stream:
+    async def hook(response: httpx.Response) -> None:
+        stream, body = cast(httpx.AsyncByteStream, response.stream), bytearray()
+        async for part in stream:
             body += part
             if len(body) > limit:
                 break
-        await response.stream.aclose()
+        await stream.aclose()
         whole = unpacked(bytes(body), response, limit)
         if len(whole) > limit:
             raise MalformedAnswer(f"{response.request.url.netloc.decode()}: an answer of more than {limit:,} bytes")
-        response.stream = library.ByteStream(whole)
+        response.stream = httpx.ByteStream(whole)
 
     return hook

@@ -125,12 +125,7 @@ def _cost_of_calls(
         endpoint = endpoints.get(calls.kind)
         each = None
         if endpoint is not None:
-            price = endpoint.drawing_usd if calls.kind == "image" else None
-            each = (
-                price(1, calls.tokens_in, calls.tokens_out)
-                if price
-                else endpoint.cost_usd(calls.tokens_in, calls.tokens_out)
-            )
+            each = endpoint.cost_usd(calls.tokens_in, calls.tokens_out, drawings=int(calls.kind == "image"))
         usd = None if each is None else n * each
     speed = model.tokens_per_s if not usd else 0
     hours = n * calls.tokens_in / speed / 3600 if speed else 0.0

@@ -26,11 +26,8 @@ class PricedModel(Protocol):
     def image_tokens(self) -> int:
         """Tokens per image."""
 
-    def cost_usd(self, input_tokens: int, output_tokens: int) -> float | None:
+    def cost_usd(self, input_tokens: int, output_tokens: int, *, drawings: int = 0) -> float | None:
         """Return the cost of one request in US dollars; None if the prices are unknown."""
-
-    def drawing_usd(self, n: int, input_tokens: int, output_tokens: int) -> float | None:
-        """Return the cost of a request for `n` drawings in US dollars; None if the prices are unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,10 +55,7 @@ def most_cost_usd(calls: Iterable[Calls], models: Mapping[str, PricedModel]) -> 
     for call in calls:
         model = models[call.model]
         tokens_in = call.tokens_in + call.photos * model.image_tokens
-        if call.drawings:
-            each = model.drawing_usd(call.drawings, tokens_in, call.tokens_out)
-        else:
-            each = model.cost_usd(tokens_in, call.tokens_out)
+        each = model.cost_usd(tokens_in, call.tokens_out, drawings=call.drawings)
         if each is None:
             return None
         cost += (call.n + call.n_more) * each

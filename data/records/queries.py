@@ -27,7 +27,8 @@ class ChatRequest:
     messages: tuple[ChatMessage, ...]
     json_schema: Mapping[str, object] | None = None
     """The JSON schema that the reply must follow; None for free text."""
-    max_tokens: int | None = None
+    max_tokens: int = 4_096
+    """Tokens of the reply, which has more where it is cut off."""
     temperature: float | None = 0.0
     """None sends none: the server decides."""
     top_logprobs: int | None = None

@@ -84,13 +84,13 @@ def reply_of(answer: object, request: ChatRequest, endpoint: Endpoint) -> ChatRe
     if thoughts and logprobs:
         logprobs = tokens_of_answer(logprobs, text) if text else None
     # With hidden thoughts, the tokens may be used up whatever the `finish_reason` is.
-    is_used_up = request.max_tokens is not None and (said_tokens or 0) >= request.max_tokens
+    is_used_up = (said_tokens or 0) >= request.max_tokens
     is_cut = end == "cut off" or (thought_tokens is not None and (not text or is_used_up))
     if not text and not logprobs and not is_cut:
         what = "reasoning without an answer" if thoughts else "an empty reply"
         raise MalformedAnswer(f"{where}: {what}", hint=THINKING_HINT if thoughts else None)
     most_in = most_input_tokens(request, image_tokens=endpoint.image_tokens) if tokens_in is None else tokens_in
-    most_out = (request.max_tokens or len(f"{thoughts}{text}".encode())) if tokens_out is None else tokens_out
+    most_out = request.max_tokens if tokens_out is None else tokens_out
     model = whole.get("model")
     return ChatReply(
         text=text,
@@ -202,11 +202,10 @@ _BEGIN: Final = re.compile(
 )
 _END: Final = re.compile(
     rf"</{_TAGS}>|\[/THINK\]|◁/think▷|<\|END_THINKING\|>|<\|end_of_thought\|>|<channel\|>"
-    r"|<\|channel\|>final(?:\s*<\|constrain\|>[^<]*)?<\|message\|>|(?-i:assistantfinal)",
+    r"|<\|channel\|>final(?:\s*<\|constrain\|>[^<]*)?<\|message\|>|(?-i:assistantfinal)"
+    r"|<\|end\|>(?=\s*[^\s<])",  # of a channel of gpt-oss with the answer directly after it
     re.IGNORECASE,
 )
-_ANALYSIS: Final = re.compile(r"<\|channel\|>analysis<\|message\|>.*?<\|end\|>(?=\s*[^\s<])", re.IGNORECASE | re.DOTALL)
-"""A channel of gpt-oss with the answer directly after its end."""
 _SPECIAL: Final = re.compile(r"<\|[^|]*\|>|</?s>|")
 _AROUND: Final = re.compile(r"\A(?:\s*<\|[^|<>]*\|>)+\s*|\s*(?:<\|[^|<>]*\|>\s*)+\Z")
 """Special tokens around an answer, such as `<|START_RESPONSE|>`."""
@@ -221,7 +220,7 @@ def separated(text: str) -> tuple[str, str | None]:
     """
     if _is_json(text):
         return "", text
-    begin = max((found.end() for pattern in (_END, _ANALYSIS) for found in pattern.finditer(text)), default=0)
+    begin = max((found.end() for found in _END.finditer(text)), default=0)
     thoughts = _without_tags(text[:begin])
     opened = list(_BEGIN.finditer(text))
     for cut in (found for found in opened if found.start() >= begin):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from data.cache_file import CacheFile
 from data.codec import dumps, loads
@@ -56,9 +56,15 @@ class ReplyCache(CacheFile):
         except StoreError:
             return None  # of another version
 
-    def store(self, key: str, found: ChatReply | Refused) -> None:
-        """Store the reply to a request, or its refusal: the model would decline again, and charge again."""
-        self.put(key, f"{_REFUSED}{found}" if isinstance(found, Refused) else dumps(found))
+    def store(self, key: str, found: ChatReply | Refused | int) -> None:
+        """Store the reply to a request, its refusal (the model would decline again, and charge again), or its limit.
+
+        A number is the limit of tokens at which the reply was cut off.
+        """
+        if isinstance(found, int):
+            self.put(f"cut off {key}", str(found))
+        else:
+            self.put(key, f"{_REFUSED}{found}" if isinstance(found, Refused) else dumps(found))
 
     def __len__(self) -> int:
         counted = "SELECT count(*) FROM entries WHERE key NOT LIKE '% %'"
@@ -68,10 +74,6 @@ class ReplyCache(CacheFile):
         """Return the most tokens with which the reply to a request was cut off; 0 if it was not."""
         return int(self.get(f"cut off {key}") or 0)
 
-    def store_cut_off(self, key: str, tokens: int) -> None:
-        """Store with how many tokens the reply to a request was cut off."""
-        self.put(f"cut off {key}", str(tokens))
-
     def learnt(self, endpoint: Endpoint) -> Learnt:
         """Return the facts learnt of an endpoint."""
         try:
@@ -79,9 +81,9 @@ class ReplyCache(CacheFile):
         except StoreError:
             return Learnt()  # of another version
 
-    def learn(self, endpoint: Endpoint, learnt: Learnt) -> None:
-        """Store the facts learnt of an endpoint."""
-        self.put(f"learnt {endpoint.key}", dumps(learnt))
+    def learn(self, endpoint: Endpoint, **changes: Any) -> None:  # noqa: ANN401
+        """Store some facts learnt of an endpoint, beside the others, which another connection may have learnt."""
+        self.put(f"learnt {endpoint.key}", dumps(replace(self.learnt(endpoint), **changes)))
 
     def forget(self, endpoint: Endpoint) -> None:
         """Remove the facts learnt of an endpoint."""

@@ -6,7 +6,8 @@ import asyncio
 import json
 import logging
 from dataclasses import replace
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
 from data.errors import (
     BadRequest,
@@ -17,20 +18,17 @@ from data.errors import (
     NotServed,
     Refused,
     ServerFault,
-    SourceError,
     TooFewTokens,
 )
 from data.event_loop import in_background
 from data.records import ChatReply, ChatRequest
 from kb.endpoints.answer import is_complete, reply_of
 from kb.endpoints.cache import Learnt, ReplyCache, request_key
-from kb.endpoints.client import Client
+from kb.endpoints.client import Client, Tries
 from kb.endpoints.form import TOKENS, Body, Form, bare, body_of, least_change, most_input_tokens, rungs
 
 ROOMS: Final = (2_048, 8_192, 32_768)
 """Tokens beside those of the first try, in the order tried: models that reason first need hundreds to thousands."""
-# For requests without a limit of their own while cost is limited: else their cost would have no upper bound.
-MAX_OUTPUT_TOKENS: Final = 4096
 _LEAST_TEXT: Final = 2_000  # characters of a prompt from which its tokens are compared
 _MOST_CHARACTERS: Final = 12  # per token, of any language and tokenizer
 _log: Final = logging.getLogger(__name__)
@@ -45,6 +43,7 @@ class Connection(Client):
     waits for the same reply at no cost.
     """
 
+    path = "chat/completions"
     _cache: ReplyCache | None
 
     def _begin(self) -> None:
@@ -97,43 +96,41 @@ class Connection(Client):
         """
         turn = asyncio.Lock() if self._cache is None else self._turns.setdefault(key, asyncio.Lock())
         async with turn, self._slots:
-            cached = self._cached(key, request)  # it may have arrived in the meantime
-            if cached is not None:
+            if (cached := self._cached(key, request)) is not None:  # it arrived in the meantime
                 return cached
-            found: ChatReply | Refused
             try:
                 found = await self._whole(key, request)
             except Refused as error:
-                found = error
-            is_usable = isinstance(found, Refused) or request.usable is None or request.usable(found)
-            if self._cache is not None and is_usable:  # also if this caller is cancelled: it is paid for
-                await asyncio.shield(asyncio.to_thread(self._cache.store, key, found))
-            if isinstance(found, Refused):
-                raise found
+                await self._stored(key, error)
+                raise
+            if request.usable is None or request.usable(found):
+                await self._stored(key, found)
             return found
+
+    async def _stored(self, key: str, found: ChatReply | Refused | int) -> None:
+        """Store what was paid for, also if the caller is cancelled; a number: of tokens with which it was cut off."""
+        if self._cache is not None:
+            await asyncio.shield(asyncio.to_thread(self._cache.store, key, found))
 
     async def _whole(self, key: str, request: ChatRequest) -> ChatReply:
         """Ask with more tokens while the reply is cut off, and with fewer where the server refuses so many.
 
         Tokens with which it was cut off in an earlier run are not paid for again.
         """
-        least, start = request.max_tokens or 1, max(request.max_tokens or 0, self.endpoint.max_tokens or 0)
+        least, start = request.max_tokens, max(request.max_tokens, self.endpoint.max_tokens or 0)
         first = max(least, start + self._learnt.room)
         more = [start + room for room in ROOMS if room >= min(start, ROOMS[-1]) and start + room > first]
         cut_at = self._cache.cut_off_at(key) if self._cache is not None else 0
-        limits: list[int | None] = [each for each in (first, *more) if each > cut_at] if start else [None]
+        limits = [limit for limit in (first, *more) if limit > cut_at]
         refused: BadRequest | None = None
-        paid = nothing = ChatReply(text="", model=self.name, cost_usd=0.0, finish="length")
+        paid = nothing = self._nothing()
         while limits:
             limit = limits.pop(0)
-            is_least = limit is None or limit <= least
             try:
-                reply = await self._answered(replace(request, max_tokens=limit), is_least=is_least)
-            except TooFewTokens:
-                reply = nothing
+                reply = await self._answered(replace(request, max_tokens=limit), is_least=limit <= least)
             except BadRequest as error:  # perhaps for its tokens: every server has its own words for that
-                if limit is None or is_least or not error.may_be_of_length:
-                    if first != limit and error.may_be_of_length:
+                if not error.may_be_of_length or limit <= least:
+                    if first > least and error.may_be_of_length:
                         error.hint = f"{least:,} tokens for the reply are refused, too."
                     raise
                 fewer = max(limit // 2, least)
@@ -141,22 +138,20 @@ class Connection(Client):
                 continue
             paid = _added(paid, reply)
             if is_complete(paid, request):
-                if limit is not None and limit != first:
-                    room = (max if limit > first else min)(self._learnt.room, limit - start)
-                    await self._learn(replace(self._learnt, room=room))
+                if limit != first:
+                    await self._learn(room=(max if limit > first else min)(self._learnt.room, limit - start))
                 return paid
             self.budget.meter.cut_off += 1
-            cut_at = limit or 0
-            if self._cache is not None and limit:
-                await asyncio.shield(asyncio.to_thread(self._cache.store_cut_off, key, limit))
+            cut_at = limit
+            await self._stored(key, limit)
             if limits:
                 what = "reasons before it answers" if paid.reasons else "needs more"
                 few = f"{limit} tokens were too few, so its replies get more (kb doctor suggests settings)"
-                self._tell("cut off", f"{what}: {few}")
+                self.tell("cut off", f"{what}: {few}")
         where = "in its reasoning" if paid.reasons and not paid.text else "in its answer"
-        at = f"at {cut_at:,} tokens" if cut_at else "by the server"
+        where = "in an earlier run" if paid is nothing else where
         raise CutOff(
-            f"{self.name}: the reply was cut off {at}, {'in an earlier run' if paid is nothing else where}"
+            f"{self.name}: the reply was cut off at {cut_at:,} tokens, {where}"
             f"{', and the server allows no more' if refused else ''}",
             hint="Set max_tokens, reasoning_effort or extra_body of the model; kb doctor suggests values.",
             input_tokens=paid.input_tokens,
@@ -164,70 +159,63 @@ class Connection(Client):
             cost_usd=paid.cost_usd,
         ) from refused
 
-    async def _learn(self, learnt: Learnt) -> None:
-        self._learnt = learnt
-        if self._cache is not None:
-            if learnt.room < 0:  # of this run alone: its prompts may be long
-                learnt = replace(learnt, room=self._cache.learnt(self.endpoint).room)
-            await asyncio.to_thread(self._cache.learn, self.endpoint, learnt)
+    async def _learn(self, **changes: Any) -> None:  # noqa: ANN401
+        self._learnt = replace(self._learnt, **changes)
+        if self._cache is not None and self._learnt.room >= 0:  # below, of this run alone: its prompts may be long
+            await asyncio.to_thread(self._cache.learn, self.endpoint, **changes)
 
     async def _answered(self, request: ChatRequest, *, is_least: bool) -> ChatReply:
         """Ask until the server answers: again after a failure that passes, in another form after a refusal.
 
         `is_least`: the request asks for no more tokens than its method needs, so that these are no reason to refuse it.
         """
-        if request.max_tokens is None and self.budget.limit_usd is not None:
-            request = replace(request, max_tokens=MAX_OUTPUT_TOKENS)
-        form, n_faults = self.form, 0
-
-        async def attempt() -> ChatReply:
-            nonlocal form
+        tries, n_faults = Tries(self), 0
+        while True:
             form = self.form
-            return await self._sent(request, form)
-
-        async def in_another_form(error: FieldmarkError) -> ChatReply | None:
-            nonlocal n_faults
-            n_faults += isinstance(error, ServerFault)
-            is_first_fault = isinstance(error, ServerFault) and n_faults == 1  # it may pass: first the same request
+            try:
+                return await self._sent(request, form)
+            except FieldmarkError as error:
+                failure = error
+            n_faults += isinstance(failure, ServerFault)
+            is_first_fault = isinstance(failure, ServerFault) and n_faults == 1  # it may pass: first the same request
             parts = _optional_parts(body_of(self.endpoint, request, form))
-            if not error.may_adapt or is_first_fault or parts in self._taken:
-                return None
-            async with self._ladder:  # one request looks for the form, the others use it
-                mark = form, "".join(letter for letter in str(error) if not letter.isdigit()), is_least
-                if self.form == form and mark not in self._refused_in_all_forms:
-                    reply = await self._adapted(request, form, error, is_least=is_least)
-                    if reply is None:
+            if failure.may_adapt and not is_first_fault and parts not in self._taken:
+                async with self._ladder:  # one request looks for the form, the others use it
+                    if self.form != form:
+                        continue
+                    mark = form, "".join(letter for letter in str(failure) if not letter.isdigit()), is_least
+                    if mark not in self._refused_in_all_forms:
+                        reply = await self._in_another_form(request, failure, is_least=is_least)
+                        if reply is not None:
+                            return reply
                         self._refused_in_all_forms.add(mark)
-                    return reply
-            return None if self.form == form else await self._answered(request, is_least=is_least)
+            await tries.after(failure)
 
-        return await self._tried(attempt, in_another_form)
-
-    async def _adapted(
-        self, request: ChatRequest, form: Form, error: FieldmarkError, *, is_least: bool
+    async def _in_another_form(
+        self, request: ChatRequest, failure: FieldmarkError, *, is_least: bool
     ) -> ChatReply | None:
         """Return the reply in the form that the server takes, None without one; a sure form is remembered."""
+        form = self.form
         # With more tokens than needed, the name of their limit is not tried: their number may be what is refused, and
         # a server that does not know the other name would write without a limit.
         ladder = [rung for rung in rungs(form, request, self.endpoint) if is_least or rung[0] != "tokens"]
 
-        async def no_other(again: FieldmarkError) -> None:
-            if again.may_adapt:
-                raise again
-
-        async def attempt(tried: Form) -> ChatReply | None:
+        async def once(tried: Form) -> ChatReply | None:
             try:
-                reply = await self._tried(lambda: self._sent(request, tried), no_other)  # again if the server is busy
-            except (SourceError, KeyRejected) as again:
-                if not again.may_adapt:
+                reply = await self._sent(request, tried)
+            except FieldmarkError as error:
+                if not error.may_adapt:
                     raise
                 return None
             # A server that does not know the other name of the limit may take it for nothing.
-            is_unlimited = request.max_tokens is not None and reply.output_tokens > request.max_tokens
-            return None if tried.tokens != form.tokens and is_unlimited and not reply.reasons else reply
+            is_unlimited = reply.output_tokens > request.max_tokens and not reply.reasons
+            return None if tried.tokens != form.tokens and is_unlimited else reply
+
+        async def attempt(tried: Form) -> ChatReply | None:
+            return await self._tried(partial(once, tried))  # again if the server is busy
 
         # Most often, the key or the address is wrong.
-        if isinstance(error, KeyRejected | NotServed) and await attempt(bare(form)) is None:
+        if isinstance(failure, KeyRejected | NotServed) and await attempt(bare(form)) is None:
             return None
         found = await least_change(form, ladder, attempt)
         if found is None:
@@ -235,27 +223,34 @@ class Connection(Client):
         reached, reply, is_sure = found
         if is_sure and reached != form:  # else the next request looks for it
             _log.info("%s takes requests in another form: %s", self.name, reached)
-            await self._learn(replace(self._learnt, form=reached))
+            await self._learn(form=reached)
         return reply
 
     async def _sent(self, request: ChatRequest, form: Form) -> ChatReply:
         """Send one request within the cost limit, read the reply, and count it."""
-        endpoint, budget, most_usd = self.endpoint, self.budget, 0.0
-        body = body_of(endpoint, request, form)
-        # Without a cost limit, too: the cost of a lost reply is reported.
-        if request.max_tokens is not None:
-            most_in = most_input_tokens(request, image_tokens=endpoint.image_tokens)
-            most_usd = endpoint.cost_usd(most_in, request.max_tokens) or 0.0
-        async with budget.reserve(most_usd):
-            reply = reply_of(await self.answer(body), request, endpoint)
-            budget.count(reply.input_tokens, reply.output_tokens, reply.cost_usd)
+        endpoint, budget, body = self.endpoint, self.budget, body_of(self.endpoint, request, form)
+        most_in = most_input_tokens(request, image_tokens=endpoint.image_tokens)
+        most_usd = (
+            endpoint.cost_usd(most_in, request.max_tokens) or 0.0
+        )  # without a limit, for the cost of lost replies
+        await self._free()
+        try:
+            async with budget.reserve(most_usd):
+                reply = reply_of(await self.answer(body), request, endpoint)
+                budget.count(reply.input_tokens, reply.output_tokens, reply.cost_usd)
+        except TooFewTokens:
+            return self._nothing()
         self._taken.add(_optional_parts(body))
         n = sum(len(message.text) for message in request.messages)
         if n > _LEAST_TEXT and 0 < reply.input_tokens * _MOST_CHARACTERS < n:
             seen = f"counts {reply.input_tokens:,} tokens for a prompt of {n:,} characters"
             remedy = "give the server a larger context (OLLAMA_CONTEXT_LENGTH)"
-            self._tell("prompt", f"{seen}, so it has most likely cut the prompt off: {remedy}")
+            self.tell("prompt", f"{seen}, so it has most likely cut the prompt off: {remedy}")
         return reply
+
+    def _nothing(self) -> ChatReply:
+        """Return a reply that was cut off before its first word."""
+        return ChatReply(text="", model=self.name, cost_usd=0.0, finish="length")
 
 
 def _optional_parts(body: Body) -> str:

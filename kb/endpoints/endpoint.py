@@ -118,29 +118,19 @@ class Endpoint:
         """Model and provider with the port, for error messages: `llama@127.0.0.1:8000`."""
         return f"{self.model}@{urlsplit(self.base_url).netloc}"
 
-    @property
-    def is_priced(self) -> bool:
-        """Whether both prices of tokens are set."""
-        return self.price_in is not None and self.price_out is not None
+    def cost_usd(self, input_tokens: int, output_tokens: int, *, drawings: int = 0) -> float | None:
+        """Return the cost of one request in US dollars; None if the price of tokens, or of drawings, is unknown.
 
-    def cost_usd(self, input_tokens: int, output_tokens: int) -> float | None:
-        """Return the cost of one request in US dollars; None if the prices are unknown.
+        Each of several drawings costs `price_per_request`, which is price enough without that of tokens.
 
         Example:
             >>> Endpoint(model="m", price_in=2.5, price_out=10).cost_usd(1_000_000, 100_000)
             3.5
         """
+        requests_usd = self.price_per_request * max(drawings, 1)
         if self.price_in is None or self.price_out is None:
-            return None
-        return (input_tokens * self.price_in + output_tokens * self.price_out) / 1_000_000 + self.price_per_request
-
-    def drawing_usd(self, n: int, input_tokens: int, output_tokens: int) -> float | None:
-        """Return the cost of `n` drawings in US dollars, `price_per_request` each and the tokens of their request.
-
-        None if neither the price of tokens nor that of a drawing is set.
-        """
-        cost = self.cost_usd(input_tokens, output_tokens)
-        return n * self.price_per_request or None if cost is None else cost + (n - 1) * self.price_per_request
+            return requests_usd or None if drawings else None
+        return (input_tokens * self.price_in + output_tokens * self.price_out) / 1_000_000 + requests_usd
 
 
 def _is_variable(name: str) -> bool:

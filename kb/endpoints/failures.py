@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
-from typing import Final
+from typing import Any, Final
 
 from data.codec import parse_json
 from data.errors import (
@@ -31,59 +31,66 @@ from kb.endpoints.endpoint import Endpoint
 
 _TEXTS: Final = ("message", "msg", "detail", "error", "errors", "error_description", "raw", "loc", "")
 _CODES: Final = ("code", "type", "error_type", "status", "reason", "param")
+_ANY: Final = range(200, 600)
+_PAY: Final = {"hint": "The account has no credit left; replies so far are cached."}
+_CONTEXT_HINT: Final = "Give the server a larger context, or use a model that has one."
+_ONE_IMAGE_HINT: Final = (
+    "The model takes one image per prompt. These send one: kb rerank --method decompose, and --method cotrr with --set "
+    "cotrr.form=staged --set cotrr.stages=full. Of vLLM, --limit-mm-per-prompt allows more."
+)
+_NO_IMAGES_HINT: Final = "Use a model that sees images; of llama.cpp, start the server with --mmproj."
+_ADDRESS: Final = "Check base_url and model."
+_REDIRECT_HINT: Final = "Redirects are not followed. Set base_url to the final address."
 
-
-def _words(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
-
-
-_REFUSAL: Final = _words(r"\b(?:content_filter\w*|content_policy_violation|moderation_blocked|responsible_?ai\w*)\b")
-# Of requests that are refused: elsewhere these words are of waits, lengths and settings.
-_FLAGGED: Final = _words(
-    r"content[ _-](?:filter|policy|management policy|moderation)|content exists risk|considered high risk"
-    r"|data_inspection_failed|inappropriate content|requires moderation|\bflagged\b"
-    r"|(?:blocked|filtered|rejected) .{0,40}(?:safety|guardrail|moderation)"
-)
-_KEY: Final = _words(
-    r"api[ _-]?key[ _]?(?:is )?(?:not valid|invalid|incorrect|missing)|(?:invalid|incorrect) api[ _-]?key"
-)
-_NO_CREDIT: Final = _words(
-    r"insufficient[ _](?:quota|balance|credits?|funds)|out of credits|billing hard limit|credit balance is too low"
-)
-_LIMITED: Final = _words(r"\b(?:limit|quota|credits?)\b")
-_TOO_FEW: Final = _words(
-    r"(?:try again with|please (?:use|set)) (?:a )?(?:higher|larger)\b.{0,20}tokens|(?:increase|raise) (?:the )?max_"
-    r"|model output limit was reached"
-)
-_PAY: Final = "The account has no credit left; replies so far are cached."
-_CONTEXT: Final = _words(
-    r"context[ _-]?(?:length|size|window)|exceed_context|maximum.{0,20}tokens|prompt is too long"
-    r"|too many (?:input )?tokens"
-)
-_ONE_IMAGE: Final = _words(
-    r"at most (?:1|one) image|only (?:supports )?(?:1|one|a single) image|multiple images (?:are )?not supported"
-)
-_NO_IMAGES: Final = _words(
-    r"image input is not supported|(?:does not|doesn't|cannot) (?:support|accept|handle) (?:image|vision|multimodal)"
-    r"|no mmproj|not a (?:multimodal|vision)|image_url.{0,40}(?:not supported|unsupported)|unknown variant .image_url"
-    r"|no endpoints found that support image"
-)
-_NO_MODEL: Final = _words(
-    r"(?:invalid|unknown|no such) model(?! param)|model(?:(?!param).){0,80}(?:not found|does not exist|not exist)"
-)
-# Errors that no other form and no other try mends, and their remedies.
-_PERMANENT: Final = (
-    (_CONTEXT, "Give the server a larger context, or use a model that has one."),
-    (_ONE_IMAGE, "The model takes one image per prompt. These send one: kb rerank --method decompose, and --method "
-     "cotrr with --set cotrr.form=staged --set cotrr.stages=full. Of vLLM, --limit-mm-per-prompt allows more."),
-    (_NO_IMAGES, "Use a model that sees images; of llama.cpp, start the server with --mmproj."),
-    (_NO_MODEL, "Check model."),
+_RULES: Final[tuple[tuple[Collection[int], str, type[FieldmarkError], dict[str, Any]], ...]] = (
+    (_ANY, r"\b(?:content_filter\w*|content_policy_violation|moderation_blocked|responsible_?ai\w*)\b", Refused, {}),
+    # Of requests that are refused: elsewhere these words are of waits, lengths and settings.
+    ((400, 403, 422, 451),
+     r"content[ _-](?:filter|policy|management policy|moderation)|content exists risk|considered high risk"
+     r"|data_inspection_failed|inappropriate content|requires moderation|\bflagged\b"
+     r"|(?:blocked|filtered|rejected) .{0,40}(?:safety|guardrail|moderation)", Refused, {}),
+    ((403,), "moderation", Refused, {}),
+    ((403,), r"\b(?:limit|quota|credits?)\b", SourceError, _PAY),
+    ((401,), "", KeyRejected, {}),
+    ((403,), "", KeyRejected, {"may_adapt": True}),
+    ((200, 400), r"api[ _-]?key[ _]?(?:is )?(?:not valid|invalid|incorrect|missing)|(?:invalid|incorrect) api[ _-]?key",
+     KeyRejected, {}),
+    ((402,), "", SourceError, _PAY),
+    (_ANY, r"insufficient[ _](?:quota|balance|credits?|funds)|out of credits|billing hard limit"
+     r"|credit balance is too low", SourceError, _PAY),
+    ((429,), "", RateLimited, {}),
+    (_ANY, r"\A429\b", RateLimited, {}),
+    ((200,), "rate_limit_exceeded", RateLimited, {}),
+    (_ANY, r"(?:try again with|please (?:use|set)) (?:a )?(?:higher|larger)\b.{0,20}tokens"
+     r"|(?:increase|raise) (?:the )?max_|model output limit was reached", TooFewTokens, {}),
+    # Errors that no other form and no other try mends, whatever their status.
+    (_ANY, r"context[ _-]?(?:length|size|window)|exceed_context|maximum.{0,20}tokens|prompt is too long"
+     r"|too many (?:input )?tokens", BadRequest, {"hint": _CONTEXT_HINT, "may_be_of_length": True}),
+    (_ANY, r"at most (?:1|one) image|only (?:supports )?(?:1|one|a single) image"
+     r"|multiple images (?:are )?not supported", BadRequest, {"hint": _ONE_IMAGE_HINT}),
+    (_ANY, r"image input is not supported"
+     r"|(?:does not|doesn't|cannot) (?:support|accept|handle) (?:image|vision|multimodal)|no mmproj"
+     r"|not a (?:multimodal|vision)|image_url.{0,40}(?:not supported|unsupported)|unknown variant .image_url"
+     r"|no endpoints found that support image", BadRequest, {"hint": _NO_IMAGES_HINT}),
+    (_ANY, r"(?:invalid|unknown|no such) model(?! param)"
+     r"|model(?:(?!param).){0,80}(?:not found|does not exist|not exist)", BadRequest, {"hint": "Check model."}),
+    ((200, 503), r"loading model|model\b.{0,100} is (?:currently )?loading|loading the model"
+     r"|model.{0,20}not (?:yet )?ready", StillLoading, {}),
+    ((408, 409, *range(502, 600)), "", SourceUnavailable, {}),
+    ((500,), "", ServerFault, {}),
+    (range(300, 400), "", SourceError, {"hint": _REDIRECT_HINT}),
+    ((413,), "", BadRequest, {}),
+    ((400, 422, 501), "", BadRequest, {"may_adapt": True}),
+    (_ANY, r"unexpected endpoint|page not found|no such endpoint|unknown (?:path|url|route)",
+     SourceError, {"hint": _ADDRESS}),
+    ((404,), "", NotServed, {"hint": _ADDRESS}),
+    ((200,), "", MalformedAnswer, {}),
+    (_ANY, "", SourceError, {}),
 )  # fmt: skip
-_LOADING: Final = _words(
-    r"loading model|model\b.{0,100} is (?:currently )?loading|loading the model|model.{0,20}not (?:yet )?ready"
+"""Statuses, words, and the error that they are, with its arguments; the first rule that fits holds."""
+_WAIT: Final = re.compile(
+    r"(?:try again|retry)(?: after| in)?:? (\d[\d.hms]*(?: ?(?:ms|mi|s|h)[a-z]*)?)", re.IGNORECASE
 )
-_ENDPOINT: Final = _words(r"unexpected endpoint|page not found|no such endpoint|unknown (?:path|url|route)")
-_WAIT: Final = _words(r"(?:try again|retry)(?: after| in)?:? (\d[\d.hms]*(?: ?(?:ms|mi|s|h)[a-z]*)?)")
 _DURATION: Final = re.compile(
     r"(?:(\d+) ?h[a-z]*)?(?:(\d+) ?m(?:in[a-z]*)?(?![a-z]))?(?:(\d+(?:\.\d+)?) ?(ms|milli[a-z]*|s[a-z]*)?)?"
 )
@@ -96,64 +103,36 @@ def error_of(endpoint: Endpoint, key: str, status: int, headers: Mapping[str, st
     Args:
         endpoint: model, provider and address.
         key: the API key, masked in the message, since some servers repeat it.
-        status: the HTTP status, or one that the answer states.
+        status: the HTTP status; instead of 200, the one that the answer states holds.
         headers: response headers, names in lower case.
         body: the answer, JSON of any form or a text.
     """
     values = _values(body)
-    # Masked before it is shortened: half a key would slip through.
     texts = _texts(values)
+    # Masked before it is shortened: half a key would slip through.
     message = shortened("; ".join(shortened(without_key(text, key)) for text in texts))
-    codes = " ".join(str(value) for name, value in values if name in _CODES)
-    where = endpoint.address
+    codes = [str(value) for name, value in values if name in _CODES]
+    if status == 200:
+        status = next((int(code) for code in codes if re.fullmatch(r"[45]\d\d", code)), 200)
+    told, where = " ".join([*codes, *texts]), endpoint.address
+    kind, more = next(
+        (kind, more)
+        for statuses, words, kind, more in _RULES
+        if status in statuses and re.search(words, told, re.IGNORECASE)
+    )
     text = f"{where}: {status}" + (f": {message}" if message else "")
-    told = f"{codes} {' '.join(texts)}"
-    is_flagged = _FLAGGED.search(told) or (status == 403 and "moderation" in told.lower())
-    if _REFUSAL.search(codes) or (status in (400, 403, 422, 451) and is_flagged):
-        return Refused(text)
-    if status == 403 and _LIMITED.search(told):
-        return SourceError(text, hint=_PAY)
-    if status in (401, 403) or (status in (200, 400) and _KEY.search(told)):
+    if kind is KeyRejected:
         # Providers quote the key here, in part or whole, so their message is left out, except for 403.
         given = f"API key in {endpoint.api_key_env} rejected" if endpoint.api_key_env else "API key required"
         hint = "Check the key." if endpoint.api_key_env else "Set api_key_env to the environment variable with the key."
         said = f" ({message})" if status == 403 and message else ""
-        return KeyRejected(f"{where}: {status}: {given}{said}", hint=hint, may_adapt=status == 403)
+        return KeyRejected(f"{where}: {status}: {given}{said}", hint=hint, **more)
     wait_s = _wait_s(status, headers, values, told)
-    if status == 402 or (wait_s is None and _NO_CREDIT.search(told)):
-        return SourceError(text, hint=_PAY)
-    if status == 429 or codes.split()[:1] == ["429"] or (status == 200 and "rate_limit_exceeded" in codes):
+    if kind is RateLimited or (wait_s is not None and (kind is SourceUnavailable or (more is _PAY and status == 429))):
         return RateLimited(text, retry_after_s=wait_s)
-    if _TOO_FEW.search(told):
-        return TooFewTokens(text)
-    for words, hint in _PERMANENT:
-        if words.search(told):
-            return BadRequest(text, hint=hint, may_be_of_length=words is _CONTEXT)
-    if status in (200, 503) and _LOADING.search(told):
-        return StillLoading(text)
-    if status in (408, 409) or status >= 502:
-        # 503 may carry a Retry-After too.
-        return RateLimited(text, retry_after_s=wait_s) if wait_s is not None else SourceUnavailable(text)
-    if status == 500:
-        return ServerFault(text)
-    if 300 <= status < 400:
-        return SourceError(text, hint="Redirects are not followed. Set base_url to the final address.")
-    if status in (400, 413, 422, 501):
-        return BadRequest(text, may_adapt=status != 413)
-    if (is_address := _ENDPOINT.search(told)) or status == 404:
-        missing = f"Most servers answer under /v1: set base_url to {endpoint.base_url.rstrip('/')}/v1."
-        hint = "Check base_url and model." if re.search(r"/v\d", endpoint.base_url) else missing
-        return SourceError(text, hint=hint) if is_address else NotServed(text, hint=hint)
-    return MalformedAnswer(text) if status == 200 else SourceError(text)
-
-
-def error_in_answer(endpoint: Endpoint, key: str, answer: object) -> FieldmarkError | None:
-    """Return the error in an answer with status 200, or None if it is not an error."""
-    if not isinstance(answer, Mapping) or not answer.get("error") or answer.get("choices"):
-        return None
-    codes = (str(value) for name, value in _values(answer) if name in _CODES)
-    status = next((int(code) for code in codes if re.fullmatch(r"[45]\d\d", code)), 200)
-    return error_of(endpoint, key, status, {}, answer)
+    if more.get("hint") == _ADDRESS and not re.search(r"/v\d", endpoint.base_url):
+        more = {"hint": f"Most servers answer under /v1: set base_url to {endpoint.base_url.rstrip('/')}/v1."}
+    return kind(text, **more)
 
 
 Values = list[tuple[str, object]]
@@ -193,12 +172,14 @@ def _texts(values: Values) -> list[str]:
 def _wait_s(status: int, headers: Mapping[str, str], values: Values, told: str) -> float | None:
     """Return the seconds that a server asks to wait, in headers or in its body; None if it does not."""
     known = {name.lower().replace("_", "-"): str(value) for name, value in values} | dict(headers)
-    if (wait_s := _duration_s(f"{known.get('retry-after-ms', '')} ms")) is not None:
-        return wait_s
     stated = _WAIT.search(told)
-    found = [parse_retry_after(known.get("retry-after")), _duration_s(known.get("retrydelay"))]
-    found += [_duration_s(stated[1].rstrip("."))] if stated else []
-    if status == 429 and not any(each is not None for each in found):
+    found = [
+        parse_retry_after(known.get("retry-after")),
+        _duration_s(f"{known.get('retry-after-ms', '')} ms"),
+        _duration_s(known.get("retrydelay")),
+        _duration_s(stated[1].rstrip(".") if stated else None),
+    ]
+    if status == 429 and found == [None] * len(found):
         for name, value in known.items():
             left = known.get(name.replace("reset", "remaining"), "0")
             if name.startswith("x-ratelimit-reset") and left in ("0", "0.0"):

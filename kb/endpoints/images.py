@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urljoin, urlsplit
 
+import httpx
+
 from data.errors import (
     BadImage,
     BadRequest,
@@ -24,8 +26,6 @@ from data.errors import (
     NotCached,
     Refused,
     SourceError,
-    SourceUnavailable,
-    UsageError,
 )
 from data.event_loop import in_background
 from data.files import file_state, sha256_hex
@@ -83,14 +83,10 @@ class ImageConnection(Client):
     their URLs are on another host. It needs a cache.
     """
 
-    price_hint = "Set price_per_request (US dollars per drawing) of [llm.image], or price_in and price_out."
-
+    path = "images/generations"
+    _drawings = 1
     _cache: DrawingCache
     _most = 100  # at once
-
-    def _begin(self) -> None:
-        if self._cache is None:
-            raise UsageError("Drawings are files, so ImageConnection needs a DrawingCache.")
 
     async def draw(self, prompt: str, n: int) -> Drawings:
         """Return `n` drawings of a prompt, or fewer with the problem if not all could be drawn.
@@ -107,23 +103,19 @@ class ImageConnection(Client):
             self.budget.meter.cached += found.n_cached > 0
             return found
 
-    def _is_priced(self) -> bool:
-        return self.endpoint.drawing_usd(1, 0, 0) is not None
-
     async def _new(self, prompt: str, _place: int, n: int) -> Made:
         if self._is_offline:
             raise NotCached(f"No cached drawing of {self.name}.", hint="Run once without --offline.")
         n = min(n, self._most)
-
-        async def one_at_a_time(error: FieldmarkError) -> Made | None:
-            if n == 1 or not (isinstance(error, BadRequest) and error.may_adapt):
-                return None
-            found = await self._tried(partial(self._sent, prompt, 1))
-            self._most = 1
-            return found
-
         async with self._slots:
-            return await self._tried(partial(self._sent, prompt, n), one_at_a_time)
+            try:
+                return await self._tried(partial(self._sent, prompt, n))
+            except BadRequest as error:
+                if n == 1 or not error.may_adapt:
+                    raise
+            made = await self._tried(partial(self._sent, prompt, 1))
+            self._most = 1
+            return made
 
     async def _sent(self, prompt: str, n: int) -> Made:
         """Send one request within the cost limit, and count it; the provider charges for unusable images, too."""
@@ -131,9 +123,11 @@ class ImageConnection(Client):
         most_in, most_out = len(prompt.encode()) + 16, max(endpoint.image_tokens, TOKENS_PER_DRAWING)
         form = {"response_format": "b64_json"} if endpoint.model.startswith("dall-e-") else {}
         body = {"model": endpoint.model, "prompt": prompt, "n": n, **form, **endpoint.extra_body}
-        most_usd = endpoint.drawing_usd(n, most_in, n * most_out) if self.budget.limit_usd is not None else 0.0
+        is_limited = self.budget.limit_usd is not None
+        most_usd = endpoint.cost_usd(most_in, n * most_out, drawings=n) if is_limited else 0.0
         images: list[bytes] = []
         problem: SourceError | None = None
+        await self._free()
         async with self.budget.reserve(most_usd or 0.0):
             answer = await self.answer(body)
             data = answer.get("data") if isinstance(answer, Mapping) else None
@@ -141,9 +135,8 @@ class ImageConnection(Client):
             if not items:
                 raise MalformedAnswer(f"{endpoint.address}: expected images, got {shortened(answer)}")
             n_in, n_out = tokens_of(answer, "input_tokens", "output_tokens")
-            cost = endpoint.drawing_usd(
-                len(items), most_in if n_in is None else n_in, len(items) * most_out if n_out is None else n_out
-            )
+            paid_in, paid_out = most_in if n_in is None else n_in, len(items) * most_out if n_out is None else n_out
+            cost = endpoint.cost_usd(paid_in, paid_out, drawings=len(items))
             for item in items[:n]:
                 try:
                     images.append(await self._png_of(item))
@@ -187,31 +180,27 @@ class ImageConnection(Client):
 
         The errors are final: another drawing would be paid for.
         """
-        import httpx
-
         where, at = self.endpoint.address, urlsplit(url)
         if at.scheme not in ("http", "https") or at.hostname != urlsplit(self.endpoint.base_url).hostname:
             raise SourceError(
                 f"{where}: its drawing is at another host, {at.hostname}",
                 hint='Set extra_body = {response_format = "b64_json"} of [llm.image].',
             )
-        hooks = {"response": [at_most(MAX_BYTES, httpx.AsyncClient)]}
 
         async def content() -> bytes:
             try:
-                response = await client.get(url)
-            except httpx.RequestError as error:
-                raise SourceUnavailable(f"not reachable ({type(error).__name__})") from error
-            except MalformedAnswer as error:  # too large, and so it stays
-                raise SourceError(str(error)) from error
+                response = await self.sent(http.build_request("GET", url), http)
+            except SourceError as error:
+                raise MalformedAnswer(str(error)) from None
             if response.status_code != 200:
-                raise SourceUnavailable(f"status {response.status_code}")
+                raise MalformedAnswer(f"status {response.status_code}")
             return response.content
 
+        hooks = {"response": [at_most(MAX_BYTES)]}
         try:
             async with (
                 asyncio.timeout(self.endpoint.timeout),
-                httpx.AsyncClient(timeout=None, trust_env=False, event_hooks=hooks) as client,
+                httpx.AsyncClient(timeout=None, trust_env=False, event_hooks=hooks) as http,
             ):
                 return await self._tried(content)
         except TimeoutError:

@@ -20,6 +20,7 @@ from kb.endpoints.chat import Connection
 from kb.endpoints.client import RetryPolicy
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.failures import shortened
+from kb.endpoints.form import Form
 from kb.endpoints.images import ImageConnection
 
 Kind = Literal["text", "vision", "search", "image"]
@@ -38,7 +39,7 @@ WITHOUT: Final = {
     "price": "--max-cost is not available; cost is not reported",
 }
 """Abilities, and the fallback where one is missing."""
-_PATIENCE: Final = RetryPolicy(tries=2, tries_if_malformed=1)
+_PATIENCE: Final = RetryPolicy(tries=2)
 _FEW: Final = 300  # tokens, for questions that a word answers
 
 
@@ -71,110 +72,32 @@ def probe(kind: Kind, endpoint: Endpoint, key: str = "") -> list[Probe]:
 
 def _asked(kind: Kind, endpoint: Endpoint, key: str) -> Iterator[tuple[str, Seen]]:
     with Connection(endpoint, key, retry=_PATIENCE) as chat:
-        for ability, test in _TESTS.items():
+        for ability, (text, colours, more, read) in _QUESTIONS.items():
             if ability in _NOT_OF[kind]:
                 continue
+            message = ChatMessage(role="user", text=text, images=tuple(_picture(colour) for colour in colours))
             try:
-                seen = test(chat)
+                reply = wait_for(chat.reply(ChatRequest(messages=(message,), **{"max_tokens": _FEW} | more)))
             except FieldmarkError as error:
-                seen = False, _told(error)
-            yield ability, seen
-            if ability == "answers" and not seen[0]:
-                return
+                if read is not _at_once or not isinstance(error, CutOff):
+                    yield ability, (False, _told(error))
+                    if ability == "answers":
+                        return
+                    continue
+                reply = ChatReply(text="", model="", finish="length", output_tokens=error.output_tokens or _ROOM)
+            yield ability, read(reply, chat.form)
+    if endpoint.cost_usd(0, 0) is None:
+        yield "price", (False, "price_in and price_out are not set")
+    else:
+        yield "price", (True, f"${endpoint.price_in:g} in, ${endpoint.price_out:g} out per million tokens")
 
 
 def _told(error: FieldmarkError) -> str:
     return f"{error} ({error.hint})" if error.hint else str(error)
 
 
-def _reply(chat: Connection, text: str, *, images: tuple[bytes, ...] = (), **more: Any) -> ChatReply:  # noqa: ANN401
-    message = ChatMessage(role="user", text=text, images=images)
-    return wait_for(chat.reply(ChatRequest(messages=(message,), **{"max_tokens": _FEW} | more)))
-
-
 def _quoted(reply: ChatReply) -> str:
     return repr(shortened(reply.text, 40))
-
-
-def _answers(chat: Connection) -> Seen:
-    seen = f"replied {_quoted(_reply(chat, 'Reply with the single word: ready'))}"
-    return True, f"{seen}; it only streams: stream = true saves refused requests" if chat.form.stream else seen
-
-
-_QUESTION: Final = (
-    "A flock of 17 gulls meets one of 26 terns, and 9 gulls leave. How many birds remain? Reply with the number."
-)
-_ROOM: Final = 4_096  # tokens for reasoning on a small question; also the least `max_tokens` that is suggested
-_SPARE: Final = 4  # photos and lists take more than a small question
-
-
-def _answers_at_once(chat: Connection) -> Seen:
-    """Return whether a model reasons first: what needs more tokens than a number does, even if they are hidden."""
-    is_done = True
-    try:
-        reply = _reply(chat, _QUESTION, max_tokens=_ROOM)
-        # Some servers do not count the tokens of the reasoning in.
-        tokens = max(reply.output_tokens, reply.reasoning_tokens) or len(f"{reply.reasoning} {reply.text}".split())
-        if not reply.reasons and tokens <= _FEW:
-            return True, "no reasoning before the answer"
-    except CutOff as error:
-        tokens, is_done = error.output_tokens or _ROOM, False
-    seen = f"reasons first, {tokens:,} tokens for a small question" + ("" if is_done else ", and is not done then")
-    most = max(_ROOM, 1 << (_SPARE * tokens - 1).bit_length())  # a power of two
-    return False, seen, f"max_tokens = {most} saves this. {THINKING_HINT}"
-
-
-_SCHEMA: Final[dict[str, object]] = {  # with all that the schemas of the methods have
-    "type": "object",
-    "properties": {
-        "legs": {"type": "integer", "minimum": 0, "maximum": 100},
-        "animal": {"type": "string", "enum": ["spider"]},
-        "colours": {"type": "array", "items": {"type": "string"}, "minItems": 0, "maxItems": 3},
-    },
-    "required": ["legs", "animal"],
-    "additionalProperties": False,
-}
-
-
-def _json_schema(chat: Connection) -> Seen:
-    # The schema contradicts the question, so that following it is no accident.
-    reply = _reply(chat, "Name an animal and its number of legs, as JSON. The animal is a dog.", json_schema=_SCHEMA)
-    if chat.form.json in ("object", "text"):
-        return False, "the server refuses JSON schemas" + ("" if chat.form.json == "text" else ", but sends JSON")
-    try:
-        value = load_json(reply.text)
-    except ValueError:
-        return False, f"replied {_quoted(reply)}"
-    follows = isinstance(value, dict) and value.get("animal") == "spider" and isinstance(value.get("legs"), int)
-    without = ", but no limits of numbers and lists" if chat.form.json == "plain schema" else ""
-    return follows, f"followed{without}" if follows else f"accepted but not followed: {_quoted(reply)}"
-
-
-def _logprobs(chat: Connection) -> Seen:
-    reply = _reply(
-        chat, "Is this picture red? Answer with the single word Yes or No and write nothing else.",
-        images=(_picture("red"),), top_logprobs=20, max_tokens=5, first_words=("yes", "no"),
-    )  # fmt: skip
-    if not reply.logprobs:
-        return False, "refused by the server" if chat.form.logprobs == 0 else "none returned"
-    top = reply.logprobs[0].top
-    if len(top) < 2:
-        return False, "no alternatives to the token itself"
-    tokens = {token.strip().lower() for token, _ in top}
-    if not tokens & {"yes", "no"}:
-        return False, f"neither yes nor no is among the top tokens: {', '.join(sorted(tokens))}"
-    return True, f"{len(top)} alternatives per token"
-
-
-def _vision(chat: Connection) -> Seen:
-    reply = _reply(chat, "What colour is this picture? Answer with one word.", images=(_picture("red"),))
-    is_red = any(word in reply.text.lower() for word in ("red", "crimson", "scarlet"))
-    return is_red, f"called a red picture {_quoted(reply)}"
-
-
-def _several_pictures(chat: Connection) -> Seen:
-    reply = _reply(chat, "Which colours are these two pictures?", images=(_picture("red"), _picture("blue")))
-    return True, f"called a red and a blue picture {_quoted(reply)}"
 
 
 def _picture(colour: str) -> bytes:
@@ -185,23 +108,90 @@ def _picture(colour: str) -> bytes:
     return out.getvalue()
 
 
-def _citations(chat: Connection) -> Seen:
-    reply = _reply(chat, "What is a speculum on the wing of a duck? One sentence.")
+# the readings of replies; the form is that of the requests that the server takes
+
+
+def _ready(reply: ChatReply, form: Form) -> Seen:
+    only_streams = "; it only streams: stream = true saves refused requests" if form.stream else ""
+    return True, f"replied {_quoted(reply)}{only_streams}"
+
+
+def _at_once(reply: ChatReply, _form: Form) -> Seen:
+    """Return whether a model reasons first: what needs more tokens than a number does, even if they are hidden."""
+    # Some servers do not count the tokens of the reasoning in.
+    tokens = max(reply.output_tokens, reply.reasoning_tokens) or len(f"{reply.reasoning} {reply.text}".split())
+    is_done = reply.finish == "stop"
+    if is_done and not reply.reasons and tokens <= _FEW:
+        return True, "no reasoning before the answer"
+    seen = f"reasons first, {tokens:,} tokens for a small question" + ("" if is_done else ", and is not done then")
+    most = max(_ROOM, 1 << (_SPARE * tokens - 1).bit_length())  # a power of two
+    return False, seen, f"max_tokens = {most} saves this. {THINKING_HINT}"
+
+
+def _colour(reply: ChatReply, _form: Form) -> Seen:
+    is_red = any(word in reply.text.lower() for word in ("red", "crimson", "scarlet"))
+    return is_red, f"called a red picture {_quoted(reply)}"
+
+
+def _yes_or_no(reply: ChatReply, form: Form) -> Seen:
+    if not reply.logprobs:
+        return False, "refused by the server" if form.logprobs == 0 else "none returned"
+    top = reply.logprobs[0].top
+    if len(top) < 2:
+        return False, "no alternatives to the token itself"
+    tokens = {token.strip().lower() for token, _ in top}
+    if not tokens & {"yes", "no"}:
+        return False, f"neither yes nor no is among the top tokens: {', '.join(sorted(tokens))}"
+    return True, f"{len(top)} alternatives per token"
+
+
+def _spider(reply: ChatReply, form: Form) -> Seen:
+    if form.json in ("object", "text"):
+        return False, "the server refuses JSON schemas" + ("" if form.json == "text" else ", but sends JSON")
+    try:
+        value = load_json(reply.text)
+    except ValueError:
+        return False, f"replied {_quoted(reply)}"
+    follows = isinstance(value, dict) and value.get("animal") == "spider" and isinstance(value.get("legs"), int)
+    without = ", but no limits of numbers and lists" if form.json == "plain schema" else ""
+    return follows, f"followed{without}" if follows else f"accepted but not followed: {_quoted(reply)}"
+
+
+def _sources(reply: ChatReply, _form: Form) -> Seen:
     n = sum(citation.source.url is not None for citation in reply.citations)
     return n > 0, f"{n} sources named"
 
 
-def _price(chat: Connection) -> Seen:
-    endpoint = chat.endpoint
-    if not endpoint.is_priced:
-        return False, "price_in and price_out are not set"
-    return True, f"${endpoint.price_in:g} in, ${endpoint.price_out:g} out per million tokens"
-
-
-_TESTS: Final[dict[str, Callable[[Connection], Seen]]] = {
-    "answers": _answers, "answers at once": _answers_at_once, "vision": _vision, "several pictures": _several_pictures,
-    "logprobs": _logprobs, "JSON schema": _json_schema, "citations": _citations, "price": _price,
+_ROOM: Final = 4_096  # tokens for reasoning on a small question; also the least `max_tokens` that is suggested
+_SPARE: Final = 4  # photos and lists take more than a small question
+_SCHEMA: Final[dict[str, object]] = {  # with all that the schemas of the methods have
+    "type": "object",
+    "properties": {
+        "legs": {"type": "integer", "minimum": 0, "maximum": 100},
+        "animal": {"type": "string", "enum": ["spider"]},
+        "colours": {"type": "array", "items": {"type": "string"}, "minItems": 0, "maxItems": 3},
+    },
+    "required": ["legs", "animal"],
+    "additionalProperties": False,
+}
+_QUESTIONS: Final[dict[str, tuple[str, tuple[str, ...], dict[str, Any], Callable[[ChatReply, Form], Seen]]]] = {
+    "answers": ("Reply with the single word: ready", (), {}, _ready),
+    "answers at once": (
+        "A flock of 17 gulls meets one of 26 terns, and 9 gulls leave. How many birds remain? Reply with the number.",
+        (), {"max_tokens": _ROOM}, _at_once),
+    "vision": ("What colour is this picture? Answer with one word.", ("red",), {}, _colour),
+    "several pictures": (
+        "Which colours are these two pictures?", ("red", "blue"), {},
+        lambda reply, _: (True, f"called a red and a blue picture {_quoted(reply)}")),
+    "logprobs": (
+        "Is this picture red? Answer with the single word Yes or No and write nothing else.",
+        ("red",), {"top_logprobs": 20, "max_tokens": 5, "first_words": ("yes", "no")}, _yes_or_no),
+    "JSON schema": (  # it contradicts the question, so that following it is no accident
+        "Name an animal and its number of legs, as JSON. The animal is a dog.",
+        (), {"json_schema": _SCHEMA}, _spider),
+    "citations": ("What is a speculum on the wing of a duck? One sentence.", (), {}, _sources),
 }  # fmt: skip
+"""Question, colours of its pictures, parts of its request, and reading of the reply to each ability."""
 _OF_VISION: Final = ("vision", "several pictures", "logprobs")
 _NOT_OF: Final = {"text": (*_OF_VISION, "citations"), "vision": ("citations",), "search": (*_OF_VISION, "JSON schema")}
 

@@ -113,7 +113,7 @@ def test_errors_and_tracebacks_do_not_show_the_key(
     def defect(endpoint: Any, key: str) -> Any:
         raise RuntimeError(f"Illegal header value b'Bearer {key}'")
 
-    monkeypatch.setattr(client, "_sdk", defect)
+    monkeypatch.setattr(client, "_http", defect)
     done = cli.call("--debug", *build, "--no-cache")
     assert (done.exit_code, "Bearer ***" in done.stderr, "Traceback" in done.stderr) == (70, True, True)
     assert leaks(done.stdout, done.stderr) == []

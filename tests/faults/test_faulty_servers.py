@@ -109,7 +109,7 @@ def test_replies_of_faulty_models_are_used_or_counted(draw: Draw) -> None:
         reading = wait_for(Reader(chat).read(JPEG, CANDIDATES))
         return "read" if reading is not None else "no reading"
 
-    policy = RetryPolicy(tries=2, tries_if_malformed=2, first_wait_s=0.001, longest_wait_s=0.05, busy_s=0.01)
+    policy = RetryPolicy(tries=2, first_wait_s=0.001, longest_wait_s=0.05, busy_s=0.01)
     with OpenAIServer(lambda call: as_kind(react, kind)(call)) as server:
         endpoint = Endpoint(model="m", base_url=server.base_url, price_in=1, price_out=1, timeout=20)
 

@@ -24,7 +24,7 @@ PROMISED = {
     "recognize": {"Recognizer", "evaluate", "load_encoders"},
     "rerank": {"evaluate", "rerank"},
 }
-HEAVY = {"torch", "chromadb", "onnxruntime", "pandas", "pyarrow", "pydantic", "httpx", "openai", "numpy", "bs4", "PIL"}
+HEAVY = {"torch", "chromadb", "onnxruntime", "pandas", "pyarrow", "pydantic", "httpx", "numpy", "bs4", "PIL"}
 LIMIT_S = 0.3  # DESIGN section 2
 HELP = "import sys; sys.argv = {arguments}\nfrom cli.main import main\ntry: main()\nexcept SystemExit: pass\n"
 LOADED = "import json, sys\nprint(); print(json.dumps(sorted(sys.modules)))"

@@ -25,7 +25,6 @@ LAYERS = {
 # its types.
 DOORS = {
     "chromadb": ("kb/store/chroma.py",),
-    "openai": ("kb/endpoints/client.py",),
     "wikipediaapi": ("kb/sources/mediawiki/wiki_client.py",),
     "ray": ("data/engines/ray_engine.py",),
     "birdnames": (),  # its tables are read, the package is not imported

@@ -8,13 +8,13 @@ from functools import cache
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
-import openai  # noqa: F401  # takes memory when it is loaded
 import pytest
 
 from data.errors import MalformedAnswer, TooLarge
 from data.event_loop import wait_for
 from kb.addresses import PageSettings
-from kb.endpoints.client import MAX_ANSWER_BYTES, Client
+from kb.endpoints.chat import Connection
+from kb.endpoints.client import MAX_ANSWER_BYTES
 from kb.endpoints.endpoint import Endpoint
 from kb.http import RetryPolicy
 from kb.sources.mediawiki.wiki_client import MAX_ANSWER_BYTES as MAX_WIKI_BYTES
@@ -79,7 +79,7 @@ def ask_page(origin: str) -> Any:
 
 
 def ask_model(origin: str) -> Any:
-    with Client(Endpoint(model="any", base_url=f"{origin}/v1")) as client:
+    with Connection(Endpoint(model="any", base_url=f"{origin}/v1")) as client:
         return wait_for(client.answer({"model": "any", "messages": []}))
 
 
@@ -91,7 +91,7 @@ def test_answers_beyond_the_limits_are_refused_without_being_unpacked() -> None:
             peak, error = peak_of(lambda: ask(server.origin))  # noqa: B023
         assert isinstance(error, MalformedAnswer)
         assert 'gzip, deflate or not at all, got "gzip, gzip"' in str(error)
-        assert peak < 60 * 2**20  # with the SDK, which is loaded by then
+        assert peak < 60 * 2**20
         with Packed(large(), "gzip", kind="image/jpeg").running() as server:
             peak, error = peak_of(lambda: ask(server.origin))  # noqa: B023
         assert isinstance(error, TooLarge | MalformedAnswer)

@@ -153,7 +153,7 @@ def test_a_table_of_a_model_is_an_endpoint_and_the_environment_changes_it(tmp_pa
         model="small", base_url="http://127.0.0.1:8000/v1", api_key_env="MY_KEY", price_in=0.15, price_out=1.0,
         max_concurrent=4, extra_body={"a": {"b": False}, "top_k": 5},
     )  # fmt: skip
-    assert sorted(found) == ["search", "text"] and not found["search"].is_priced
+    assert sorted(found) == ["search", "text"] and found["search"].cost_usd(1, 1) is None
     given = {"FIELDMARK_LLM_TEXT_MODEL": "large", "FIELDMARK_LLM_TEXT_MAX_CONCURRENT": "9"}
     changed = models(environment={**given, "FIELDMARK_LLM_VISION_MODEL": "eye"})
     assert (changed["text"].model, changed["text"].max_concurrent, changed["text"].price_in) == ("large", 9, 0.15)

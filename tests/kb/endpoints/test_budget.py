@@ -16,8 +16,8 @@ QUICK = RetryPolicy(first_wait_s=0.01)
 PRICED = {"price_in": 1000.0, "price_out": 1000.0}  # 0.1 cents per token
 
 
-def request(text: str, max_tokens: int | None = 10) -> ChatRequest:
-    return ChatRequest(messages=(ChatMessage(role="user", text=text),), max_tokens=max_tokens)
+def request(text: str) -> ChatRequest:
+    return ChatRequest(messages=(ChatMessage(role="user", text=text),), max_tokens=10)
 
 
 async def ask_all(chat: Connection, n: int) -> list[ChatReply | BaseException]:
@@ -60,18 +60,6 @@ def test_each_retry_reserves_its_cost() -> None:
         with pytest.raises(CostStop):
             wait_for(chat.reply(request("000")))
         assert server.n_calls == 2
-
-
-def test_a_cost_limit_adds_a_default_max_tokens() -> None:
-    with OpenAIServer("ok") as server:
-        endpoint = Endpoint(model="m", base_url=server.base_url, price_in=1.0, price_out=1.0)
-        with Connection(endpoint, budget=Budget(1.0)) as chat:
-            wait_for(chat.reply(request("a", None)))
-        with Connection(endpoint) as chat:
-            wait_for(chat.reply(request("a", None)))
-        limited, free = server.calls
-    assert limited.payload["max_tokens"] == 4096
-    assert "max_tokens" not in free.payload
 
 
 def test_a_cost_limit_requires_a_known_price() -> None:

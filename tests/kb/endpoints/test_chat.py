@@ -1,4 +1,4 @@
-"""Requests, replies and errors of the real SDK against a real HTTP server."""
+"""Requests, replies and errors over a real HTTP server."""
 
 import asyncio
 import json
@@ -121,7 +121,7 @@ def silent_url() -> Iterator[str]:
 def test_a_refused_connection_is_tried_twice(silent_url: str) -> None:
     with Connection(Endpoint(model="m", base_url=silent_url), retry=QUICK) as chat:
         for _ in range(2):
-            with pytest.raises(ConnectionRefused, match=r"connection refused \(tried 2 times\)") as caught:
+            with pytest.raises(ConnectionRefused, match=r"no connection .*\(tried 2 times\)") as caught:
                 wait_for(chat.reply(request()))
             assert "base_url" in (caught.value.hint or "")
         assert chat.n_retries == 2
@@ -214,8 +214,8 @@ def test_the_number_of_tries_depends_on_the_error() -> None:
         (Status(status=429, headers={"retry-after": "400"}), 1, 1),
         (Status(status=402, error={"message": "pay"}), 1, 1),
         (Status(status=500, error={"message": "image input is not supported"}), 1, 1),
-        (Raw(body=b"<html>"), 3, 3),
-        (Answer(text="half", finish="abort"), 3, 3),
+        (Raw(body=b"<html>"), 2, 2),
+        (Answer(text="half", finish="abort"), 2, 2),
         (Status(status=502), 4, 4),
         (Status(status=429), 2, 9),
         (Cut(), 4, 4),

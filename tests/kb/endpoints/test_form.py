@@ -35,7 +35,7 @@ def test_the_parts_go_in_a_fixed_order() -> None:
     levels = [value for name, value in LADDER if name in ("json", "logprobs", "roles")]
     assert levels == ["plain schema", "object", "text", 5, 0, "user"]
     bare = ChatRequest(messages=(ChatMessage(role="user", text="Is it red?"),), temperature=None)
-    assert [name for name, _ in rungs(FULL, bare, Endpoint(model="m"))] == ["stream", "stream_usage"]
+    assert [name for name, _ in rungs(FULL, bare, Endpoint(model="m"))] == ["tokens", "stream", "stream_usage"]
 
 
 @given(st.dictionaries(st.sampled_from(NAMES), st.integers(0, 2)))

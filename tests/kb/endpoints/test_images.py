@@ -22,7 +22,7 @@ from kb.endpoints.images import Drawings, ImageConnection
 from tests.servers.loopback import LoopbackServer, send
 from tests.servers.openai_server import Call, OpenAIServer, Raw, Reaction, Status
 
-QUICK = RetryPolicy(tries=3, tries_if_malformed=2, first_wait_s=0.01)
+QUICK = RetryPolicy(tries=3, first_wait_s=0.01)
 REFUSED = Status(status=400, error={"message": "Rejected by the safety system.", "code": "moderation_blocked"})
 
 
@@ -114,7 +114,7 @@ def test_urls_on_the_same_host_are_fetched_without_the_key_within_the_timeout(tm
         with OpenAIServer(by_urls(*(f"{files.origin}/{i}.png" for i in range(3)))) as server:
             assert len(draw(server, tmp_path).paths) == 3
         assert seen == [(f"/{i}.png", None) for i in range(3)]
-        for path, timeout_s, n_tries, why in (("busy", 9, 3, "status 503"), ("stall", 0.4, 1, "within 0.4 s")):
+        for path, timeout_s, n_tries, why in (("busy", 9, 2, "status 503"), ("stall", 0.4, 1, "within 0.4 s")):
             seen.clear()
             with OpenAIServer(by_urls(f"{files.origin}/{path}")) as server:
                 with pytest.raises(SourceError, match=f"a drawing could not be downloaded: .*{why}"):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from data.records import ChatReply
-from kb.endpoints.cache import Learnt, ReplyCache
+from kb.endpoints.cache import ReplyCache
 from kb.endpoints.endpoint import Endpoint
 from recognize.settings import PROFILES
 from tests.servers.kinds import Kind, as_kind
@@ -102,7 +102,7 @@ def test_the_cached_replies_are_deleted_on_request_and_the_report_says_how_much(
     with ReplyCache(path) as cache:
         for i in range(3):
             cache.store(str(i), ChatReply(text="Yes " * 100_000, model="m"))
-        cache.learn(Endpoint(model="m"), Learnt(room=9))
+        cache.learn(Endpoint(model="m"), room=9)
     said = cli.call("doctor", "--clear-cache", check=True).stdout
     assert re.search(r"Deleted 3 cached replies and freed [1-9]\d* MB", said)
     with ReplyCache(path) as cache:
