@@ -73,8 +73,8 @@ def require_contact(url: str, contact: str | None) -> None:
 class RetryPolicy:
     """Number and spacing of tries; times in seconds.
 
-    A host that never answered gets `tries_at_first`. A Retry-After above `longest_wait_s`, or waits above `total_s` in
-    all, end the tries.
+    A host that never answered gets `tries_at_first`. Waits above `total_s` in all end the tries; so does a Retry-After
+    above `longest_wait_s`, except of an endpoint, which has a limit of its own.
     """
 
     tries: int = 5

@@ -51,11 +51,8 @@ def reply_of(answer: object, request: ChatRequest, endpoint: Endpoint) -> ChatRe
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
         raise MalformedAnswer(f"{where}: expected a chat completion, got {shortened(answer)}")
     choice = choices[0]
-    message, finish, error = (
-        choice.get("message"),
-        choice.get("finish_reason"),
-        choice.get("error") or whole.get("error"),
-    )
+    message, finish = choice.get("message"), choice.get("finish_reason")
+    error = choice.get("error") or whole.get("error")
     end = "failed" if error else end_of(finish)
     tokens_in, said_tokens, total, thought_tokens = tokens_of(
         whole, "prompt_tokens", "completion_tokens", "total_tokens", "reasoning_tokens"

@@ -108,7 +108,7 @@ class Connection(Client):
             return found
 
     async def _stored(self, key: str, found: ChatReply | Refused | int) -> None:
-        """Store what was paid for, also if the caller is cancelled; a number: of tokens with which it was cut off."""
+        """Store a paid reply, also if the caller is cancelled; a number is the limit at which it was cut off."""
         if self._cache is not None:
             await asyncio.shield(asyncio.to_thread(self._cache.store, key, found))
 

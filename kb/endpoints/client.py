@@ -11,7 +11,6 @@ import logging
 import random
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar, Final, TypeVar
 from weakref import WeakValueDictionary
 
@@ -34,10 +33,11 @@ from kb.endpoints.answer import chat_of_events
 from kb.endpoints.cache import DrawingCache, ReplyCache
 from kb.endpoints.endpoint import Budget, Endpoint
 from kb.endpoints.failures import error_of, shortened, without_key
-from kb.http import at_most
+from kb.http import RetryPolicy, at_most
 
 ResultT = TypeVar("ResultT")
 MAX_ANSWER_BYTES: Final = 64 * 2**20
+RETRY: Final = RetryPolicy(tries=6, longest_wait_s=15.0, total_s=60.0)
 _TOLD_FROM_S: Final = 5.0  # shorter waits are not worth a line
 _SHORTEST_SECRET: Final = 12  # characters of a key; placeholders ("none", "EMPTY") may be words of a reply
 _PRICE_HINT: Final = (
@@ -45,22 +45,6 @@ _PRICE_HINT: Final = (
     "price_per_request (US dollars per drawing) is enough."
 )
 _log: Final = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetryPolicy:
-    """Number and spacing of tries; times in seconds.
-
-    A malformed answer (HTML for JSON, an empty reply) is tried half as many times: a proxy may have sent it. An address
-    that has never answered is tried twice: most likely the server was not started. A busy server that states no time
-    gets `busy_s`, and one that states it, or loads its model, as long as it asks. All waits end with `max_wait` of the
-    endpoint.
-    """
-
-    tries: int = 6
-    first_wait_s: float = 0.5
-    longest_wait_s: float = 15.0
-    busy_s: float = 60.0
 
 
 class Client(Closing):
@@ -72,7 +56,9 @@ class Client(Closing):
         cache: the stored replies or drawings, closed with the connections; without one, nothing is stored.
         budget: the cost limit; by default none, but all cost is counted.
         offline: only the cache may answer.
-        retry: number and spacing of tries.
+        retry: number and spacing of tries. A malformed answer (HTML for JSON, an empty reply) is tried half as many
+            times: a proxy may have sent it. A busy server that states no time gets `total_s`, and one that states it,
+            or loads its model, as long as it asks, within `max_wait` of the endpoint.
 
     Raises:
         UsageError: if the budget has a limit and the price is unknown.
@@ -91,7 +77,7 @@ class Client(Closing):
         cache: ReplyCache | DrawingCache | None = None,
         budget: Budget | None = None,
         offline: bool = False,
-        retry: RetryPolicy | None = None,
+        retry: RetryPolicy = RETRY,
     ) -> None:
         self.endpoint, self.name, self.budget = endpoint, endpoint.name, budget or Budget()
         self.n_retries = 0
@@ -100,7 +86,7 @@ class Client(Closing):
             raise UsageError(
                 f"The price of {self.name} is unknown, so a cost limit cannot be enforced.", hint=_PRICE_HINT
             )
-        self._key, self._is_offline, self.policy = key, offline, retry or RetryPolicy()
+        self._key, self._is_offline, self.policy = key, offline, retry
         self._cache: Any = cache
         self._slots = asyncio.Semaphore(endpoint.max_concurrent)
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -171,7 +157,7 @@ class Client(Closing):
             failure = ReplyLost(f"{where}: the connection was cut ({type(error).__name__})")
         finally:
             took_s = time.monotonic() - began
-            _log.info("%s %s%s %s, %.2f s", request.method, where, request.url.path, status, took_s)
+            _log.info("%s %s %s %s, %.2f s", request.method, where, request.url.path, status, took_s)
         raise failure
 
     def _parsed(self, response: httpx.Response) -> object:
@@ -250,7 +236,7 @@ class Tries:
         if isinstance(failure, StillLoading):
             client.tell("loading", f"loads its model; waiting up to {left_s:.0f} s")
         elif isinstance(failure, RateLimited):
-            left_s = min(left_s, policy.busy_s - self._waited_s)
+            left_s = min(left_s, policy.total_s - self._waited_s)
         elif n_failed >= self._most(failure):
             return None
         longest_s = min(policy.first_wait_s * 2.0 ** min(n_failed - 1, 30), policy.longest_wait_s)
@@ -259,13 +245,13 @@ class Tries:
 
     def _most(self, failure: FieldmarkError) -> int:
         """Return how often a request is tried that fails so."""
-        tries = self._client.policy.tries
+        policy = self._client.policy
         if isinstance(failure, MalformedAnswer):
-            return (tries + 1) // 2
+            return (policy.tries + 1) // 2
         if not failure.retryable:
             return 1
         is_down = isinstance(failure, ConnectionRefused) and not self._client.has_answered
-        return min(tries, 2) if is_down else tries
+        return policy.tries_at_first if is_down else policy.tries
 
 
 def _http(endpoint: Endpoint, key: str) -> httpx.AsyncClient:

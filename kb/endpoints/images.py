@@ -123,12 +123,10 @@ class ImageConnection(Client):
         most_in, most_out = len(prompt.encode()) + 16, max(endpoint.image_tokens, TOKENS_PER_DRAWING)
         form = {"response_format": "b64_json"} if endpoint.model.startswith("dall-e-") else {}
         body = {"model": endpoint.model, "prompt": prompt, "n": n, **form, **endpoint.extra_body}
-        is_limited = self.budget.limit_usd is not None
-        most_usd = endpoint.cost_usd(most_in, n * most_out, drawings=n) if is_limited else 0.0
         images: list[bytes] = []
         problem: SourceError | None = None
         await self._free()
-        async with self.budget.reserve(most_usd or 0.0):
+        async with self.budget.reserve(endpoint.cost_usd(most_in, n * most_out, drawings=n) or 0.0):
             answer = await self.answer(body)
             data = answer.get("data") if isinstance(answer, Mapping) else None
             items = [item for item in data if isinstance(item, Mapping)] if isinstance(data, list) else []

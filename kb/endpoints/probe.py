@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,7 +17,7 @@ from data.records import ChatMessage, ChatReply, ChatRequest
 from kb.endpoints.answer import THINKING_HINT
 from kb.endpoints.cache import DrawingCache
 from kb.endpoints.chat import Connection
-from kb.endpoints.client import RetryPolicy
+from kb.endpoints.client import RETRY
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.failures import shortened
 from kb.endpoints.form import Form
@@ -39,7 +39,7 @@ WITHOUT: Final = {
     "price": "--max-cost is not available; cost is not reported",
 }
 """Abilities, and the fallback where one is missing."""
-_PATIENCE: Final = RetryPolicy(tries=2)
+_PATIENCE: Final = replace(RETRY, tries=2)
 _FEW: Final = 300  # tokens, for questions that a word answers
 
 

@@ -11,12 +11,11 @@ from data.contracts import ChatModel
 from data.errors import FieldmarkError
 from data.event_loop import wait_for
 from data.records import Taxon
-from kb import http as of_wikis
 from kb.checklist.avilist import load_checklist
 from kb.distill.model import ModelDistiller
 from kb.endpoints.chat import Connection
-from kb.endpoints.client import RetryPolicy
 from kb.endpoints.endpoint import Endpoint
+from kb.http import RetryPolicy
 from kb.sources.mediawiki.wiki_source import WikipediaSource
 from recognize.reader.reader import Reader
 from tests.faults.bench import write_pages
@@ -58,7 +57,7 @@ def taxa() -> list[Taxon]:
 
 
 def source_of(wiki: FaultyWiki) -> WikipediaSource:
-    policy = of_wikis.RetryPolicy(tries=2, tries_at_first=2, first_wait_s=0.001, longest_wait_s=0.05, total_s=1.0)
+    policy = RetryPolicy(tries=2, tries_at_first=2, first_wait_s=0.001, longest_wait_s=0.05, total_s=1.0)
     return WikipediaSource(wiki.api_url, contact=None, retry=policy)
 
 
@@ -109,7 +108,7 @@ def test_replies_of_faulty_models_are_used_or_counted(draw: Draw) -> None:
         reading = wait_for(Reader(chat).read(JPEG, CANDIDATES))
         return "read" if reading is not None else "no reading"
 
-    policy = RetryPolicy(tries=2, first_wait_s=0.001, longest_wait_s=0.05, busy_s=0.01)
+    policy = RetryPolicy(tries=2, first_wait_s=0.001, longest_wait_s=0.05, total_s=0.01)
     with OpenAIServer(lambda call: as_kind(react, kind)(call)) as server:
         endpoint = Endpoint(model="m", base_url=server.base_url, price_in=1, price_out=1, timeout=20)
 

@@ -21,8 +21,8 @@ from data.records import Question, Section, Source, Taxon, Term
 from kb.distill.model import ModelDistiller
 from kb.distill.prompts import DistilPrompts
 from kb.endpoints.chat import Connection
-from kb.endpoints.client import RetryPolicy
 from kb.endpoints.endpoint import Endpoint
+from kb.http import RetryPolicy
 from kb.lookup.context_settings import ContextSources
 from kb.lookup.findings import Findings
 from kb.lookup.passages import write_passage

@@ -8,8 +8,8 @@ from data.errors import CostStop, Refused, UsageError
 from data.event_loop import wait_for
 from data.records import ChatMessage, ChatReply, ChatRequest
 from kb.endpoints.chat import Connection
-from kb.endpoints.client import RetryPolicy
 from kb.endpoints.endpoint import Budget, Endpoint
+from kb.http import RetryPolicy
 from tests.servers.openai_server import Answer, Call, Cut, OpenAIServer, Reaction, Status
 
 QUICK = RetryPolicy(first_wait_s=0.01)

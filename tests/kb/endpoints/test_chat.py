@@ -24,8 +24,8 @@ from data.errors import (
 from data.event_loop import wait_for
 from data.records import ChatMessage, ChatReply, ChatRequest
 from kb.endpoints.chat import Connection
-from kb.endpoints.client import RetryPolicy
 from kb.endpoints.endpoint import Endpoint
+from kb.http import RetryPolicy
 from tests.servers.openai_server import Answer, Call, Cut, OpenAIServer, Raw, Reaction, Status, Trickle
 
 KEY = "sk-test-0123456789"
@@ -207,7 +207,7 @@ def test_an_api_key_echoed_in_a_reply_is_masked_also_in_escapes() -> None:
 
 
 def test_the_number_of_tries_depends_on_the_error() -> None:
-    retry = RetryPolicy(first_wait_s=0.01, tries=4, busy_s=0.05)
+    retry = RetryPolicy(first_wait_s=0.01, tries=4, total_s=0.05)
     for reaction, least, most in (
         (Answer(text=None, refusal="No."), 1, 1),
         (Status(status=413, error={"message": "bad"}), 1, 1),

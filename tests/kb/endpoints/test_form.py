@@ -14,9 +14,9 @@ from data.event_loop import wait_for
 from data.records import ChatMessage, ChatReply, ChatRequest
 from kb.endpoints.cache import Learnt, ReplyCache
 from kb.endpoints.chat import Connection
-from kb.endpoints.client import RetryPolicy
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.form import Form, least_change, rungs
+from kb.http import RetryPolicy
 from tests.servers.openai_server import Answer, Call, OpenAIServer, Reaction, Status
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer", "minimum": 0}}, "additionalProperties": False}
@@ -88,6 +88,8 @@ def test_the_ladder_is_climbed_once_for_all_requests_and_runs(tmp_path: Path) ->
             assert server.n_calls == climbed + 1
             assert server.calls[-1].payload["top_logprobs"] == 5 and "temperature" not in server.calls[-1].payload
     with ReplyCache(tmp_path / "r") as cache:
+        cache.learn(endpoint, room=9)  # by another connection
+        assert cache.learnt(endpoint) == Learnt(form=Form(temperature=False, logprobs=5), room=9)
         cache.forget(endpoint)
         assert cache.learnt(endpoint) == Learnt()
 

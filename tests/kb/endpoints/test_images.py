@@ -16,9 +16,9 @@ from PIL import Image
 from data.errors import CostStop, MalformedAnswer, NotCached, Refused, SourceError, UsageError
 from data.event_loop import wait_for
 from kb.endpoints.cache import DrawingCache
-from kb.endpoints.client import RetryPolicy
 from kb.endpoints.endpoint import Budget, Endpoint
 from kb.endpoints.images import Drawings, ImageConnection
+from kb.http import RetryPolicy
 from tests.servers.loopback import LoopbackServer, send
 from tests.servers.openai_server import Call, OpenAIServer, Raw, Reaction, Status
 

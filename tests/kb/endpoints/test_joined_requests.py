@@ -13,8 +13,8 @@ from data.event_loop import wait_for
 from data.records import ChatMessage, ChatReply, ChatRequest
 from kb.endpoints.cache import ReplyCache
 from kb.endpoints.chat import Connection
-from kb.endpoints.client import RetryPolicy
 from kb.endpoints.endpoint import Budget, Endpoint
+from kb.http import RetryPolicy
 from tests.servers.openai_server import Answer, Call, OpenAIServer, Reaction, Status
 
 ASKED, OTHER = (ChatRequest(messages=(ChatMessage(role="user", text=text),)) for text in ("Is it red?", "Blue?"))

@@ -12,8 +12,8 @@ from data.records import Progress, Status
 from kb.distill.distillers import make_distiller
 from kb.endpoints.cache import ReplyCache
 from kb.endpoints.chat import Connection
-from kb.endpoints.client import RetryPolicy
 from kb.endpoints.endpoint import Budget, Endpoint
+from kb.http import RetryPolicy
 from kb.pipeline.settings import BuildSettings
 from kb.store.ledger import Ledger
 from kb.store.stage_outputs import DistilOutput
