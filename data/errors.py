@@ -14,12 +14,12 @@ class FieldmarkError(Exception):
 
     exit_code: ClassVar[int] = 1
     retryable: ClassVar[bool] = False
-    may_adapt: bool = False
-    """Whether a model server may take the request without an optional part."""
 
-    def __init__(self, message: str, *, hint: str | None = None) -> None:
+    def __init__(self, message: str, *, hint: str | None = None, may_adapt: bool = False) -> None:
         super().__init__(message)
         self.hint = hint
+        self.may_adapt = may_adapt
+        """Whether a model server may take the request without an optional part."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Let errors come back from other processes, whatever arguments their class takes."""
@@ -103,10 +103,6 @@ class NoEvidence(MissingRequirement):
 class KeyRejected(MissingRequirement):
     """A server rejects the API key, or, where it `may_adapt`, perhaps only an optional part of the request."""
 
-    def __init__(self, message: str, *, hint: str | None = None, may_adapt: bool = False) -> None:
-        super().__init__(message, hint=hint)
-        self.may_adapt = may_adapt
-
 
 class NotCached(MissingRequirement):
     """With --offline only cached replies are available, and this one is not cached."""
@@ -171,12 +167,6 @@ class ConnectionRefused(SourceUnavailable):
     """The provider refused the connection; it may not be running."""
 
 
-class ServerFault(SourceUnavailable):
-    """A model server fails with status 500; perhaps it takes the request without an optional part."""
-
-    may_adapt = True
-
-
 class StillLoading(SourceUnavailable):
     """A model server has not loaded its model yet."""
 
@@ -194,14 +184,8 @@ class BadRequest(SourceError):
     def __init__(
         self, message: str, *, hint: str | None = None, may_adapt: bool = False, may_be_of_length: bool = False
     ) -> None:
-        super().__init__(message, hint=hint)
-        self.may_adapt, self.may_be_of_length = may_adapt, may_be_of_length or may_adapt
-
-
-class NotServed(SourceError):
-    """A model server has nothing at the address, or no provider that takes all optional parts of the request."""
-
-    may_adapt = True
+        super().__init__(message, hint=hint, may_adapt=may_adapt)
+        self.may_be_of_length = may_be_of_length or may_adapt
 
 
 class TooFewTokens(BadRequest):

@@ -13,11 +13,8 @@ from data.errors import (
     BadRequest,
     CutOff,
     FieldmarkError,
-    KeyRejected,
     NotCached,
-    NotServed,
     Refused,
-    ServerFault,
     TooFewTokens,
 )
 from data.event_loop import in_background
@@ -176,8 +173,9 @@ class Connection(Client):
                 return await self._sent(request, form)
             except FieldmarkError as error:
                 failure = error
-            n_faults += isinstance(failure, ServerFault)
-            is_first_fault = isinstance(failure, ServerFault) and n_faults == 1  # it may pass: first the same request
+            is_fault = failure.may_adapt and failure.retryable
+            n_faults += is_fault
+            is_first_fault = is_fault and n_faults == 1  # it may pass: first the same request
             parts = _optional_parts(body_of(self.endpoint, request, form))
             if failure.may_adapt and not is_first_fault and parts not in self._taken:
                 async with self._ladder:  # one request looks for the form, the others use it
@@ -214,8 +212,8 @@ class Connection(Client):
         async def attempt(tried: Form) -> ChatReply | None:
             return await self._tried(partial(once, tried))  # again if the server is busy
 
-        # Most often, the key or the address is wrong.
-        if isinstance(failure, KeyRejected | NotServed) and await attempt(bare(form)) is None:
+        is_of_parts = failure.retryable or isinstance(failure, BadRequest)  # else most often of key or address
+        if not is_of_parts and await attempt(bare(form)) is None:
             return None
         found = await least_change(form, ladder, attempt)
         if found is None:

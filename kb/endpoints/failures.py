@@ -17,10 +17,8 @@ from data.errors import (
     FieldmarkError,
     KeyRejected,
     MalformedAnswer,
-    NotServed,
     RateLimited,
     Refused,
-    ServerFault,
     SourceError,
     SourceUnavailable,
     StillLoading,
@@ -77,13 +75,13 @@ _RULES: Final[tuple[tuple[Collection[int], str, type[FieldmarkError], dict[str, 
     ((200, 503), r"loading model|model\b.{0,100} is (?:currently )?loading|loading the model"
      r"|model.{0,20}not (?:yet )?ready", StillLoading, {}),
     ((408, 409, *range(502, 600)), "", SourceUnavailable, {}),
-    ((500,), "", ServerFault, {}),
+    ((500,), "", SourceUnavailable, {"may_adapt": True}),
     (range(300, 400), "", SourceError, {"hint": _REDIRECT_HINT}),
     ((413,), "", BadRequest, {}),
     ((400, 422, 501), "", BadRequest, {"may_adapt": True}),
     (_ANY, r"unexpected endpoint|page not found|no such endpoint|unknown (?:path|url|route)",
      SourceError, {"hint": _ADDRESS}),
-    ((404,), "", NotServed, {"hint": _ADDRESS}),
+    ((404,), "", SourceError, {"hint": _ADDRESS, "may_adapt": True}),  # perhaps no provider takes all parts
     ((200,), "", MalformedAnswer, {}),
     (_ANY, "", SourceError, {}),
 )  # fmt: skip
@@ -131,7 +129,7 @@ def error_of(endpoint: Endpoint, key: str, status: int, headers: Mapping[str, st
     if kind is RateLimited or (wait_s is not None and (kind is SourceUnavailable or (more is _PAY and status == 429))):
         return RateLimited(text, retry_after_s=wait_s)
     if more.get("hint") == _ADDRESS and not re.search(r"/v\d", endpoint.base_url):
-        more = {"hint": f"Most servers answer under /v1: set base_url to {endpoint.base_url.rstrip('/')}/v1."}
+        more = more | {"hint": f"Most servers answer under /v1: set base_url to {endpoint.base_url.rstrip('/')}/v1."}
     return kind(text, **more)
 
 

@@ -23,7 +23,7 @@ PLAIN = {
     6: [
         x.SourceUnavailable, x.RateLimited, x.MalformedAnswer, x.TooLarge, x.PageNotFound, x.Disallowed,
         x.PrivateAddress, x.TooManyUnscored, x.CutOff, x.BadRequest, x.Refused, x.ConnectionRefused, x.ReplyLost,
-        x.TooFewTokens, x.NotServed, x.ServerFault, x.StillLoading,
+        x.TooFewTokens, x.StillLoading,
     ],
     7: [x.CostStop],
 }  # fmt: skip

@@ -17,7 +17,6 @@ from data.errors import (
     RateLimited,
     Refused,
     ReplyLost,
-    ServerFault,
     SourceError,
     SourceUnavailable,
 )
@@ -157,7 +156,7 @@ ERRORS: tuple[tuple[Reaction, type[Exception], str], ...] = (
     (Raw(body=b'{"error": {"message": "no", "code": "content_filter"}}'), Refused, "no"),
     (Raw(body=b'{"error": {"message": "wait", "code": 429}}'), RateLimited, "wait"),
     (Raw(body=b'{"error": {"message": "odd"}}'), MalformedAnswer, "odd"),
-    (Status(status=500, error="oops"), ServerFault, "500: oops"),
+    (Status(status=500, error="oops"), SourceUnavailable, "500: oops"),
     (Status(status=302, headers={"location": "http://127.0.0.1:9/"}), SourceError, "302"),
     (Status(status=429, headers={"retry-after": "7"}), RateLimited, "429"),
     (Status(status=429, error={"message": "pay", "code": "insufficient_quota"}), SourceError, "429: pay"),

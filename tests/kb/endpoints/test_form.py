@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.errors import BadRequest, KeyRejected, NotServed, ServerFault
+from data.errors import BadRequest, KeyRejected, SourceError, SourceUnavailable
 from data.event_loop import wait_for
 from data.records import ChatMessage, ChatReply, ChatRequest
 from kb.endpoints.cache import Learnt, ReplyCache
@@ -131,7 +131,7 @@ def test_a_request_whose_parts_the_server_has_taken_before_is_refused_for_its_co
 
 
 def test_a_part_that_no_provider_takes_is_told_from_a_bad_key_or_address_by_a_bare_request() -> None:
-    for status, error in ((403, KeyRejected), (404, NotServed)):
+    for status, error in ((403, KeyRejected), (404, SourceError)):
         served = refusing(status, seed=1)
         with OpenAIServer(served) as server, Connection(Endpoint(model="m", base_url=server.base_url)) as chat:
             assert wait_for(chat.reply(ASKED)).text == "Yes"
@@ -157,7 +157,7 @@ def test_a_fault_of_the_server_is_first_repeated_unchanged() -> None:
     with (
         OpenAIServer(Status(status=500)) as server,
         Connection(Endpoint(model="m", base_url=server.base_url), retry=retry) as chat,
-        pytest.raises(ServerFault, match="tried 3 times"),
+        pytest.raises(SourceUnavailable, match="tried 3 times"),
     ):
         wait_for(chat.reply(ASKED))
 
