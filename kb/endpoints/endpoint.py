@@ -6,8 +6,10 @@ import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
 from urllib.parse import urlsplit
+
+from annotated_types import Ge, Gt
 
 from data.errors import ConfigError, CostStop, FieldmarkError, MalformedAnswer, Refused, ReplyLost, UsageError
 from data.files import sha256_hex
@@ -19,13 +21,6 @@ if TYPE_CHECKING:
 OURS: Final = frozenset({"messages", "model", "stream", "n", "max_tokens", "max_completion_tokens"})
 """Fields of a request that `extra_body` may not hold."""
 _SHORTEST_KEY: Final = 20  # characters
-_DOLLARS: Final = ("US dollars", 0.0)
-_LEAST: Final[dict[str, tuple[str, float]]] = {
-    "price_in": _DOLLARS, "price_out": _DOLLARS, "price_per_request": _DOLLARS, "max_wait": ("seconds", 0),
-    "timeout": ("seconds", 0.001), "max_concurrent": ("a number", 1), "image_tokens": ("tokens", 1),
-    "image_px": ("pixels", 1), "max_tokens": ("tokens", 1),
-}  # fmt: skip
-"""Unit and least value of settings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,23 +31,23 @@ class Endpoint:
     base_url: str = "https://api.openai.com/v1"
     api_key_env: str | None = None
     """Environment variable that holds the API key; the key itself is never written to a file."""
-    price_in: float | None = None
+    price_in: Annotated[float, Ge(0)] | None = None
     """US dollars per million input tokens; 0 for your own server."""
-    price_out: float | None = None
-    price_per_request: float = 0.0
+    price_out: Annotated[float, Ge(0)] | None = None
+    price_per_request: Annotated[float, Ge(0)] = 0.0
     """US dollars per request; of `[llm.image]` per drawing, where the token prices may be left out."""
-    max_concurrent: int = 8
-    timeout: float = 120.0
+    max_concurrent: Annotated[int, Ge(1)] = 8
+    timeout: Annotated[float, Gt(0)] = 120.0
     """Seconds for one try, from the request to the last byte of the reply."""
-    max_wait: float = 300.0
+    max_wait: Annotated[float, Ge(0)] = 300.0
     """Most seconds that a request waits in all for a server that is busy or loads its model."""
     stream: bool = False
     """Ask for replies piece by piece, for servers that send no others."""
-    image_tokens: int = 2000
+    image_tokens: Annotated[int, Ge(1)] = 2000
     """Most tokens per image; only used for the cost limit."""
-    image_px: int = 1024
+    image_px: Annotated[int, Ge(1)] = 1024
     """Longest side of an image in pixels; the reader scales photos down to it."""
-    max_tokens: int | None = None
+    max_tokens: Annotated[int, Ge(1)] | None = None
     """Tokens of the first try, reasoning included; as many as the task needs by default. A reply that is cut off is
     asked for again with up to 32,768 more, and with fewer where the server refuses so many."""
     reasoning_effort: str | None = None
@@ -77,10 +72,6 @@ class Endpoint:
             )
         if not self.model:
             raise ConfigError("model: expected the name of a model, got an empty text")
-        for name, (unit, least) in _LEAST.items():
-            value = getattr(self, name)
-            if value is not None and not least <= value < float("inf"):
-                raise ConfigError(f"{name}: expected {unit}, {least:g} or more, got {value!r}")
         if taken := sorted(OURS & set(self.extra_body)):
             raise ConfigError(f"extra_body: {', '.join(taken)} cannot be set there")
 

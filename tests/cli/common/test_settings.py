@@ -92,7 +92,7 @@ def test_set_takes_keys_with_and_without_the_verb_and_borrowed_ones() -> None:
         ("[llm.txt]\nmodel = 'm'", r'Unknown setting "llm\.txt\.model"', 'Did you mean "llm.text.model"?'),
         ("[llm.text]\napi_key = 'sk-1'", "API keys are not stored in settings", "api_key_env"),
         ("[llm.text]\nbase_url = 'http://x/v1'", r"The table \[llm\.text\] has no model", "Add model = "),
-        ("[llm.text]\nmodel = 'm'\nprice_in = 'sk-1'", r'price_in" in .*: expected a number\.', ""),
+        ("[llm.text]\nmodel = 'm'\nprice_in = 'sk-1'", r'price_in" in .*: expected a number from 0\.', ""),
         ("[llm.text]\nmodel = 'm'\nbase_url = 'https://k:sk-1@x/v1'", r"\[llm\.text\]: base_url: expected", "api_key"),
     ],
 )

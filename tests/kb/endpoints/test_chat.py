@@ -263,8 +263,7 @@ def test_a_prompt_of_which_the_server_counts_few_tokens_is_warned_of(caplog: pyt
 def test_an_invalid_endpoint_is_refused_without_showing_secrets() -> None:
     wrongs: tuple[dict[str, Any], ...] = (
         {"base_url": "ftp://x/v1"}, {"base_url": "http://user:secret@x/v1"}, {"base_url": "http://x/v1?key=secret"},
-        {"model": ""}, {"price_in": -1.0}, {"max_concurrent": 0}, {"timeout": 0}, {"max_tokens": 0}, {"max_wait": -1},
-        {"api_key_env": "sk-secret"}, {"api_key_env": "AIzaSyD4secret9fG7hJkL0"},
+        {"model": ""}, {"api_key_env": "sk-secret"}, {"api_key_env": "AIzaSyD4secret9fG7hJkL0"},
         {"api_key_env": "hf_secretsecretABCDEF"}, {"api_key_env": "sk_live_secret_0123456"},
         {"extra_body": {"messages": []}}, {"extra_body": {"max_tokens": 9, "top_k": 1}},
     )  # fmt: skip
