@@ -9,14 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
-from data.errors import (
-    BadRequest,
-    CutOff,
-    FieldmarkError,
-    NotCached,
-    Refused,
-    TooFewTokens,
-)
+from data.errors import BadRequest, CutOff, FieldmarkError, NotCached, Refused, TooFewTokens
 from data.event_loop import in_background
 from data.records import ChatReply, ChatRequest
 from kb.endpoints.answer import is_complete, reply_of

@@ -120,10 +120,8 @@ class Client(Closing):
             ReplyLost: if the request was sent and no complete answer came back.
         FieldmarkError: the server's error, as `failures.error_of` returns it.
         """
-        endpoint = self.endpoint
-        if self._http is None:
-            self._http = _http(endpoint, self._key)
-        response = await self.sent(self._http.build_request("POST", self.path, json=body), self._http)
+        endpoint, key = self.endpoint, {"Authorization": f"Bearer {self._key or 'none'}"}  # some proxies want any key
+        response = await self.sent("POST", self.path, json=body, headers=key)
         if not response.is_success:
             headers = {name.lower(): value for name, value in response.headers.items()}
             raise error_of(endpoint, self._key, response.status_code, headers, response.text)
@@ -132,19 +130,22 @@ class Client(Closing):
             raise error_of(endpoint, self._key, 200, {}, answer)
         return answer
 
-    async def sent(self, request: httpx.Request, http: httpx.AsyncClient) -> httpx.Response:
-        """Return the response to a request, of whatever status, within the timeout of the endpoint.
+    async def sent(self, method: str, url: str, **more: Any) -> httpx.Response:  # noqa: ANN401
+        """Return the response to a request, of whatever status, within the timeout of the endpoint; no redirects.
 
         Raises:
             ConnectionRefused: if nothing was sent.
             ReplyLost: if the request was sent and no complete answer came back.
             MalformedAnswer: if the answer is too large.
         """
+        if self._http is None:
+            self._http = _http(self.endpoint)
         where, began, status = self.endpoint.address, time.monotonic(), "no answer"
+        request = self._http.build_request(method, url, **more)
         failure: FieldmarkError
         try:
             async with asyncio.timeout(self.endpoint.timeout):
-                response = await http.send(request)
+                response = await self._http.send(request)
             self.has_answered, status = True, f"{response.status_code}"
             return response
         # The errors of httpx hold the request with its key: they end here.
@@ -157,7 +158,7 @@ class Client(Closing):
             failure = ReplyLost(f"{where}: the connection was cut ({type(error).__name__})")
         finally:
             took_s = time.monotonic() - began
-            _log.info("%s %s %s %s, %.2f s", request.method, where, request.url.path, status, took_s)
+            _log.info("%s %s %s %s, %.2f s", method, where, request.url.path, status, took_s)
         raise failure
 
     def _parsed(self, response: httpx.Response) -> object:
@@ -254,12 +255,10 @@ class Tries:
         return policy.tries_at_first if is_down else policy.tries
 
 
-def _http(endpoint: Endpoint, key: str) -> httpx.AsyncClient:
-    """Return an HTTP client for an endpoint, which follows no redirect; its slots limit the connections."""
+def _http(endpoint: Endpoint) -> httpx.AsyncClient:
     return httpx.AsyncClient(
         base_url=endpoint.base_url,
-        headers={"Authorization": f"Bearer {key or 'none'}"},  # some proxies want any key
-        timeout=None,
+        timeout=None,  # each request has its own
         limits=httpx.Limits(max_connections=None, max_keepalive_connections=endpoint.max_concurrent),
         event_hooks={"response": [at_most(MAX_ANSWER_BYTES)]},
     )

@@ -34,7 +34,6 @@ from kb.endpoints.answer import tokens_of
 from kb.endpoints.cache import DrawingCache
 from kb.endpoints.client import Client
 from kb.endpoints.failures import shortened
-from kb.http import at_most
 
 TOKENS_PER_DRAWING: Final = 6_240  # of gpt-image-1 at quality "high", 1024 x 1536; the least reserved for a cost limit
 MAX_BYTES: Final = 50 * 2**20
@@ -174,7 +173,7 @@ class ImageConnection(Client):
         return content if content.startswith(b"\x89PNG") else _png(image)
 
     async def _fetched(self, url: str) -> bytes:
-        """Return the content of a URL, without our key, redirects and proxies; all tries end with the timeout.
+        """Return the content of a URL, asked for without our key; all tries end with the timeout.
 
         The errors are final: another drawing would be paid for.
         """
@@ -187,19 +186,15 @@ class ImageConnection(Client):
 
         async def content() -> bytes:
             try:
-                response = await self.sent(http.build_request("GET", url), http)
+                response = await self.sent("GET", url)
             except SourceError as error:
                 raise MalformedAnswer(str(error)) from None
             if response.status_code != 200:
                 raise MalformedAnswer(f"status {response.status_code}")
             return response.content
 
-        hooks = {"response": [at_most(MAX_BYTES)]}
         try:
-            async with (
-                asyncio.timeout(self.endpoint.timeout),
-                httpx.AsyncClient(timeout=None, trust_env=False, event_hooks=hooks) as http,
-            ):
+            async with asyncio.timeout(self.endpoint.timeout):
                 return await self._tried(content)
         except TimeoutError:
             why = f"not complete within {self.endpoint.timeout:g} s"

@@ -110,8 +110,8 @@ def test_errors_and_tracebacks_do_not_show_the_key(
         assert done.exit_code != 0
         assert leaks(done.stdout, done.stderr, folders=(tmp_path, isolated_environment)) == []
 
-    def defect(endpoint: Any, key: str) -> Any:
-        raise RuntimeError(f"Illegal header value b'Bearer {key}'")
+    def defect(endpoint: Any) -> Any:
+        raise RuntimeError(f"Illegal header value b'Bearer {KEY}'")
 
     monkeypatch.setattr(client, "_http", defect)
     done = cli.call("--debug", *build, "--no-cache")
