@@ -20,9 +20,11 @@ from kb.endpoints.failures import shortened
 from kb.endpoints.form import most_input_tokens
 
 End = Literal["complete", "cut off", "refused", "failed"]
-_COMPLETE: Final = frozenset({"", "stop", "eos", "eos_token", "end_turn"})
-_CUT_OFF: Final = re.compile(r"length|max_\w*tokens|token_limit|context_window")
-_REFUSED: Final = re.compile(r"content[_-]filter|safety|refus|sensitive|recitation|prohibited|blocklist|spii|guardrail")
+_ENDS: Final[tuple[tuple[End, str], ...]] = (
+    ("complete", r"\A(?:stop|eos|eos_token|end_turn)?\Z"),
+    ("refused", r"content[_-]filter|safety|refus|sensitive|recitation|prohibited|blocklist|spii|guardrail"),
+    ("cut off", r"length|max_\w*tokens|token_limit|context_window"),
+)
 THINKING_HINT: Final = (
     "Turn the reasoning off: extra_body = {chat_template_kwargs = {enable_thinking = false}} or reasoning_effort = "
     '"none" of the model. What the server then sends as reasoning is read as the answer.'
@@ -32,9 +34,7 @@ THINKING_HINT: Final = (
 def end_of(finish: object) -> End:
     """Return how a reply ended, by its `finish_reason`; words that are not known are failures."""
     word = str(finish or "").strip().lower()
-    if word in _COMPLETE:
-        return "complete"
-    return "refused" if _REFUSED.search(word) else "cut off" if _CUT_OFF.search(word) else "failed"
+    return next((end for end, words in _ENDS if re.search(words, word)), "failed")
 
 
 def reply_of(answer: object, request: ChatRequest, endpoint: Endpoint) -> ChatReply:
