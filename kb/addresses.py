@@ -53,7 +53,7 @@ def split_address(address: str) -> SplitResult:
     """Return the parts of an address, all empty for an impossible one."""
     try:
         parts = urlsplit(address)
-        parts.hostname  # noqa: B018  # which is checked here as well
+        parts.hostname, parts.port  # noqa: B018  # which are checked here as well
     except ValueError:
         return SplitResult("", "", "", "", "")
     return parts
@@ -62,21 +62,14 @@ def split_address(address: str) -> SplitResult:
 def port_of(address: str) -> int | None:
     """Return the port of an address, that of its scheme by default, or None for an impossible one."""
     parts = split_address(address)
-    try:
-        return parts.port or {"http": 80, "https": 443}.get(parts.scheme)
-    except ValueError:
-        return None
+    return parts.port or {"http": 80, "https": 443}.get(parts.scheme)
 
 
 def host_of(address: str) -> str:
     """Return host and port of an address, without user name and password."""
     parts = split_address(address)
-    try:
-        port = parts.port
-    except ValueError:
-        port = None
     host = parts.hostname or "(no host)"
-    return f"{host}:{port}" if port else host
+    return f"{host}:{parts.port}" if parts.port else host
 
 
 def shown_address(address: str) -> str:

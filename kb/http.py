@@ -223,9 +223,8 @@ def exchange(
     method: str = "GET",
     form: Mapping[str, str] | None = None,
     headers: Mapping[str, str] | None = None,
-    may_be_cut: bool = False,
 ) -> tuple[httpx.Response, bytes]:
-    """Return the response to one request and its body, of at most `limit` bytes; the rest is cut if it may be.
+    """Return the response to one request and its body, of at most `limit` bytes.
 
     Raises:
         Refusal: if the host is down, too slow, or closes the connection.
@@ -258,7 +257,7 @@ def exchange(
     except httpx.InvalidURL as error:
         raise MalformedAnswer(f"{where} has an invalid address: {error}") from error
     whole = unpacked(bytes(body), response, limit)
-    if len(whole) > limit and not may_be_cut:
+    if len(whole) > limit:
         raise TooLarge(f"{where} sends more than the limit of {limit:,} bytes")
     took_s, path = time.monotonic() - began, response.url.path  # no query: it may hold a password or a search
     _log.info("%s %s%s %d, %.2f s", method, where, path, response.status_code, took_s)

@@ -263,7 +263,7 @@ class PageClient:
             host = self._host(at)
             if host.rules is not None and not host.rules.can_fetch(at, AGENT):
                 raise Disallowed(f"robots.txt of {host_of(at)} disallows it")
-            return self._ask(host, at, asked, limit=MAX_BYTES)
+            return self._ask(host, at, asked)
 
         at, response, content = followed(url, ask, _target)
         if response.status_code == 304 and not asked:
@@ -293,9 +293,8 @@ class PageClient:
 
     def _read_robots(self, host: _Host, address: str) -> None:
         """Read the rules of a host; without a robots.txt all is allowed, and an unreachable one is an error."""
-        ask = lambda at: self._ask(host, at, {}, limit=MAX_ROBOTS_BYTES, may_be_cut=True)  # noqa: E731
         try:
-            _, _, content = followed(address, ask, _target)
+            _, _, content = followed(address, lambda at: self._ask(host, at, {}), _target)
         except (PrivateAddress, TooLarge):
             raise
         except (MalformedAnswer, PageNotFound):
@@ -308,9 +307,7 @@ class PageClient:
             raise MalformedAnswer(f"{host_of(address)} asks for {wanted_s:g} s between requests, too long to wait")
         host.pause_s = max(host.pause_s, wanted_s)
 
-    def _ask(
-        self, host: _Host, url: str, headers: Mapping[str, str], *, limit: int, may_be_cut: bool = False
-    ) -> tuple[httpx.Response, bytes]:
+    def _ask(self, host: _Host, url: str, headers: Mapping[str, str]) -> tuple[httpx.Response, bytes]:
         """Return the answer to one request, repeated if that may help."""
 
         def once() -> tuple[httpx.Response, bytes]:
@@ -318,9 +315,7 @@ class PageClient:
             time.sleep(max(0.0, host.next_at - time.monotonic()))
             self.n_requests += 1
             try:
-                response, body = exchange(
-                    self._client, url, _TIMEOUTS, headers=headers, limit=limit, may_be_cut=may_be_cut
-                )
+                response, body = exchange(self._client, url, _TIMEOUTS, headers=headers, limit=MAX_BYTES)
             finally:
                 host.next_at = time.monotonic() + host.pause_s
             if problem := status_problem(response, url):

@@ -132,15 +132,6 @@ def first_named(texts: Iterable[str], genus: str) -> StatedTaxon:
     return next((taxon for text in texts if (taxon := taxon_of_name(text, genus)).rank), NO_TAXON)
 
 
-def taxon_of_rows(rows: Mapping[str, str], named: StatedTaxon, genus: str) -> StatedTaxon:
-    """Return the cultivar or subspecies that the rows of a taxobox state, or else the taxon that it names."""
-    if group := next((text for key, text in rows.items() if key in CULTIVAR and text), ""):
-        return StatedTaxon("cultivar", f"{named.name} {group}".strip())
-    if lower := next((key for key, text in rows.items() if key in BELOW_SPECIES and text), ""):
-        return below_species(rows[lower], named, genus, BELOW_SPECIES[lower])
-    return named
-
-
 def below_species(written: str, named: StatedTaxon, genus: str, marker: str = "") -> StatedTaxon:
     """Return the subspecies, variety or form with a written name, in the species that the taxobox names."""
     epithet = named.name.removeprefix(f"{genus} ") if genus and named.rank == "species" else ""
@@ -240,12 +231,20 @@ def stated_taxon(box: Infobox) -> StatedTaxon:
 def _taxon_of_rows(
     rows: Sequence[tuple[str, str]], binomials: Sequence[str], classification: Mapping[str, str]
 ) -> StatedTaxon:
-    """Return the taxon that rows state, with the names that the page has as binomials, the surest first."""
+    """Return the cultivar, subspecies or species that rows state.
+
+    `binomials` are the names that the page has as such, the surest first.
+    """
     english = {key: text for key, text in rows if key == "trinomial name"}  # the surest
     for key, text in rows:
         english.setdefault("subspecies" if rank_named(key) == "subspecies" else key, text)
     genus = classification.get("genus", "")
-    return taxon_of_rows(english, first_named([*binomials, classification.get("species", "")], genus), genus)
+    named = first_named([*binomials, classification.get("species", "")], genus)
+    if group := next((text for key, text in english.items() if key in CULTIVAR and text), ""):
+        return StatedTaxon("cultivar", f"{named.name} {group}".strip())
+    if lower := next((key for key, text in english.items() if key in BELOW_SPECIES and text), ""):
+        return below_species(english[lower], named, genus, BELOW_SPECIES[lower])
+    return named
 
 
 def plain(tag: PageElement) -> str:
