@@ -152,8 +152,6 @@ _HIDING: Final = {
 _OF_USE = frozenset(
     (*_HIDING, *_SIZES, "overflow", "min-width", "min-height", "padding", *(f"padding-{side}" for side in _SIDES))
 ).union(*(unless for _, unless in _HIDING.values()))
-_ALONE = frozenset(("display", "visibility", "content-visibility", "text-indent", "clip", "clip-path", "font-size"))
-"""Properties that hide whatever the others are."""
 _Style = dict[str, str]
 _Declared = dict[str, tuple[bool, str]]
 """Property -> whether it is important, and its value."""
@@ -166,12 +164,10 @@ class _Rule:
     """A style rule of a page, by the parts of its selector from the element outwards."""
 
     parts: list[set[str]]
-    weight: _Weight
-    declared: _Declared
     is_direct: bool
     """Its second part is the parent."""
-    can_hide: bool
-    """Else its selector is not simple, or it has a condition: only what it shows counts."""
+    weight: _Weight
+    declared: _Declared
 
 
 def remove_hidden(root: Tag) -> None:
@@ -180,14 +176,14 @@ def remove_hidden(root: Tag) -> None:
     As in a browser, the weightiest rule counts for an element; in doubt an element is shown. Panels of tabs stay,
     since a click shows them. Rules of `@media` and for attributes only show, those for states do not count.
     """
-    rules, left = _rules(root), MAX_COMPARISONS
+    tags, left = [(tag, {*_keys(tag)}) for tag in root.find_all(True)], MAX_COMPARISONS
+    rules = _rules(root, set().union(*(keys for _, keys in tags)))
     styles: list[tuple[Tag, _Style]] = []
-    for tag in root.find_all(True):
-        keys = _keys(tag) if rules and left > 0 else []
-        has = {*keys}
-        found = [rule for key in keys for rule in rules.get(key, ()) if rule.parts[0] <= has]
+    for tag, keys in tags:
+        near = [rule for key in keys & rules.keys() for rule in rules[key]] if left > 0 else []
+        found = [rule for rule in near if rule.parts[0] <= keys]
         around = [{*_keys(parent)} for parent in tag.parents] if any(len(rule.parts) > 1 for rule in found) else []
-        left -= sum(len(rules.get(key, ())) for key in keys) + len(around) * len(found)
+        left -= len(near) + len(around) * len(found)
         fitting = [rule for rule in found if _fits(rule, around)] if left > 0 else []
         if fitting or tag.has_attr("style") or tag.has_attr("hidden") or tag.name in ("template", "dialog"):
             styles.append((tag, _style(tag, fitting)))
@@ -200,8 +196,7 @@ def remove_hidden(root: Tag) -> None:
                 shown_below.add((id(parent), name))
     hidden = [*root.select(_HIDDEN_CLASSES)]
     for tag, style in styles:
-        counting = {name: value for name, value in style.items() if (id(tag), name) not in shown_below}
-        if _hides(counting):
+        if _hides({name: value for name, value in style.items() if (id(tag), name) not in shown_below}):
             hidden.append(tag)
     for tag in hidden:
         is_shown = tag.decomposed or tag.name in ("html", "body") or "tabpanel" in tag.get_attribute_list("role")
@@ -215,13 +210,14 @@ def _keys(tag: Tag) -> list[str]:
     return ["*", tag.name.lower(), *classes, f"#{tag.get('id')}", *(f"[{name}" for name in tag.attrs)]
 
 
-def _rules(root: Tag) -> dict[str, list[_Rule]]:
-    """Return the style rules of a page that may hide or show, by one key of the element."""
+def _rules(root: Tag, keys: set[str]) -> dict[str, list[_Rule]]:
+    """Return the style rules of a page that may hide or show elements with these keys, by one key of the element."""
     css = "\n".join(_css(style) for style in root.find_all("style"))
-    rules: list[_Rule] = []
     pieces = re.split(r"([{}])", _COMMENT.sub(" ", css)) if len(css) <= MAX_CSS_CHARACTERS else []
+    found: dict[str, list[_Rule]] = {}
     around: list[str] = []
-    for n, (text, brace) in enumerate(zip(pieces[::2], pieces[1::2], strict=False)):
+    n_rules = 0
+    for place, (text, brace) in enumerate(zip(pieces[::2], pieces[1::2], strict=False)):
         if brace == "{":
             around.append(text.rsplit(";", 1)[-1].strip())
             continue
@@ -229,17 +225,13 @@ def _rules(root: Tag) -> dict[str, list[_Rule]]:
         if selectors.startswith("@") or any(each.startswith("@") and "print" in each for each in around[:2]):
             continue
         declared = _declared(text)
-        for selector in selectors.split(",") if declared and len(rules) <= MAX_RULES else ():
-            if not _STATE.search(selector):
-                rules.append(_rule(selector.strip(), declared, n, is_certain=not around))
-    hiding = {"display"}.union(*(_hiding(rule.declared) for rule in rules if rule.can_hide))
-    counting = hiding if hiding <= _ALONE else _OF_USE
-    found: dict[str, list[_Rule]] = {}
-    for rule in rules if len(rules) <= MAX_RULES else ():
-        if rule.declared.keys() & counting and (rule.can_hide or rule.parts[0]):
-            key = max(rule.parts[0], default="*", key=lambda each: (each[0] == "#", each[0] == ".", each))
-            found.setdefault(key, []).append(rule)
-    return found
+        for selector in selectors.split(",") if declared else ():
+            rule = _rule(selector.strip(), declared, place, is_certain=not around)
+            n_rules += 1
+            if rule.declared and keys >= set().union(*rule.parts) and not _STATE.search(selector):
+                key = max(rule.parts[0], default="*", key=lambda each: (each[0] == "#", each[0] == ".", each))
+                found.setdefault(key, []).append(rule)
+    return found if n_rules <= MAX_RULES else {}
 
 
 def _css(style: Tag) -> str:
@@ -248,24 +240,21 @@ def _css(style: Tag) -> str:
 
 
 def _rule(selector: str, declared: _Declared, place: int, *, is_certain: bool) -> _Rule:
-    """Return a rule; of a selector that is not simple, its last part without conditions, with the greatest weight."""
+    """Return a rule; of a selector that is not simple, its last part without conditions, which only shows."""
     is_simple = is_certain and _SIMPLE.fullmatch(selector) is not None
     plain = re.sub(r":[\w-]+(?:\([^)]*\)?)?", "", _ATTRIBUTE.sub(r"[\1", selector)).strip()
     names = [_PART.findall(part) for part in reversed(re.split(r"[\s>+~]+", plain))]
     parts = [{each if each[0] in ".#[" else each.lower() for each in part} for part in names]
     weights = [sum(key[0] == sign for part in names for key in part) for sign in "#."]
+    shown = {
+        name: each for name, each in declared.items() if not _hides({name: each[1], "overflow": "hidden"}, (name,))
+    }
     return _Rule(
         parts=parts if is_simple else parts[:1],
-        weight=(False, False, weights[0] if is_simple else 99, weights[1], sum(map(len, names)) - sum(weights), place),
-        declared=declared,
         is_direct=">" in selector,
-        can_hide=is_simple,
+        weight=(False, False, weights[0] if is_simple else 99, weights[1], sum(map(len, names)) - sum(weights), place),
+        declared=declared if is_simple else shown if names[0] else {},
     )
-
-
-def _hiding(declared: _Declared) -> set[str]:
-    """Return the declared properties that may hide by their value."""
-    return {name for name, (_, value) in declared.items() if _hides({name: value, "overflow": "hidden"}, (name,))}
 
 
 def _declared(style: str) -> _Declared:
@@ -297,10 +286,9 @@ def _style(tag: Tag, rules: Iterable[_Rule]) -> _Style:
     never = tag.has_attr("hidden") or tag.name == "template" or (tag.name == "dialog" and not tag.has_attr("open"))
     own: _Weight = (False, True, 0, 0, 0, 0)
     found: dict[str, tuple[_Weight, str]] = {"display": ((False, False, -1, 0, 0, 0), "none")} if never else {}
-    stated = [(rule.declared, rule.weight, set() if rule.can_hide else _hiding(rule.declared)) for rule in rules]
-    for declared, weight, without in [*stated, (_declared(str(tag.get("style") or "")), own, set())]:
-        for name in declared.keys() - without:
-            is_important, value = declared[name]
+    stated = [(rule.declared, rule.weight) for rule in rules]
+    for declared, weight in [*stated, (_declared(str(tag.get("style") or "")), own)]:
+        for name, (is_important, value) in declared.items():
             weighty = (is_important, *weight[1:])
             if name not in found or weighty >= found[name][0]:
                 found[name] = weighty, value
