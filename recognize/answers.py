@@ -150,7 +150,7 @@ def _closest(row: Identification) -> tuple[str, ...]:
     With a percentage where there is a calibration, the most confident first, but not beside the choice of a reader.
     """
     answer, is_shared = row.answer, not is_reader_choice(row)
-    others = [each for each in by_confidence(row) if answer is None or not is_answer(answer, each)]
+    others = [each for each in row.candidates if answer is None or not is_answer(answer, each)]
     shares = [(each.confidence if is_shared else None, candidate_name(each)) for each in others[:MOST_ALTERNATIVES]]
     unknown = answer.p_unknown if answer is not None and is_shared else None
     is_named = len(others) < len(row.candidates)
@@ -160,15 +160,6 @@ def _closest(row: Identification) -> tuple[str, ...]:
     return tuple(
         f"{'or ' if is_named else ''}{name}{'' if share is None else f', {percent(share)}'}" for share, name in shares
     )
-
-
-def by_confidence(row: Identification) -> list[Candidate]:
-    """Return the candidates, the most confident first, as all output for readers orders them.
-
-    The first by score stays the first; without confidences, and beside the choice of a reader, all stay.
-    """
-    first, others = row.candidates[:1], row.candidates[1:]
-    return [*first, *(others if is_reader_choice(row) else sorted(others, key=lambda each: -(each.confidence or 0)))]
 
 
 def _common_group(row: Identification) -> str:

@@ -56,16 +56,17 @@ class CandidateMaker:
         ranking: Ranking,
         query: FloatArray,
         *,
-        n: int,
+        places: Sequence[int],
         confidences: Sequence[float] = (),
     ) -> tuple[Candidate, ...]:
-        """Return the first `n` species of a photo's ranking.
+        """Return the species at some places of a photo's ranking.
 
-        `query` is the vector of the photo in the visual space, `(dim,)`; `confidences` are those of the species.
+        `query` is the vector of the photo in the visual space, `(dim,)`; `confidences` are those of the first species.
         """
-        species: list[int] = ranking.species[:n].tolist()
-        scores: list[float] = ranking.scores[:n].tolist()
-        stages: dict[str, list[float]] = {stage: given[:n].tolist() for stage, given in ranking.stages.items()}
+        at = np.array(places, dtype=np.intp)
+        species: list[int] = ranking.species[at].tolist()
+        scores: list[float] = ranking.scores[at].tolist()
+        stages: dict[str, list[float]] = {stage: given[at].tolist() for stage, given in ranking.stages.items()}
         boosts = stages.get("list")
         entries = self.read(species)
         made = []
@@ -81,7 +82,7 @@ class CandidateMaker:
                     score_without_list=None if boosts is None else round(score - boosts[rank], _DIGITS),
                     anchors=self._anchor_matches(i, entry, query),
                     summary=entry.summary.text if entry.summary else None,
-                    confidence=confidences[rank] if confidences else None,
+                    confidence=confidences[places[rank]] if confidences else None,
                     family=entry.taxon.lineage.get("family"),
                     order=entry.taxon.lineage.get("order"),
                     taxon_rank=rank_of(entry.taxon.rank),

@@ -14,7 +14,7 @@ from data.lexicon.appearance import MARKED_AS, appearance, kind_of
 from data.lexicon.marks import Mark, find_marks, sentences_of_words
 from data.lexicon.words import BIRDS, group_of_taxon, near_colours, shared_group, stem
 from data.records import Candidate, Identification, SpeciesEntry
-from recognize.answers import by_confidence, short_name
+from recognize.answers import short_name
 
 # At ends of sentences, commas, "and the", and verbs: "green skin surrounds the eye". Not at "and the tail with green",
 # which has no verb.
@@ -175,7 +175,7 @@ def explain(store: KnowledgeStore, identification: Identification) -> Explanatio
     """
     if not identification.candidates:
         raise UsageError(f"Nothing to explain: {identification.error or 'no candidates'}")
-    first, *others = by_confidence(identification)[:2]
+    first, *others = identification.candidates[:2]
     anchor_text = _about_anchor(identification.candidates)
     entries = store.species([each.taxon_id for each in (first, *others)])
     command = photos_command(entries)

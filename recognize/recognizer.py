@@ -275,8 +275,9 @@ class Recognizer:
             # Of a picture where the detector sees no bird, and that is not clearly like one, no group is named.
             least = self.min_confidence if self._is_seen(decoded, queries.visual[at]) else NEVER
             answers, confidences = self._answers(
-                rankings[at], boosts[at], chances[at], likest, least=least, n=counts[at]
+                rankings[at], boosts[at], chances[at], likest, least=least, n=max(counts[at], N_JUDGED)
             )
+            places = self._places_of_candidates(confidences, min(counts[at], len(shown[at].species)))
             answer, status = answers[-1], status_of(answers[-1])
             is_strange = self._is_strange(decoded, queries.visual[at])
             if is_strange and chances[at] is None:
@@ -287,7 +288,9 @@ class Recognizer:
                 answer=answer,
                 shows=self._seen_instead(decoded, is_strange=is_strange) if status == "unknown" else None,
                 answer_without_list=None if self.prior is None else answers[0],
-                candidates=self._maker.candidates(shown[at], queries.visual[at], n=counts[at], confidences=confidences),
+                candidates=self._maker.candidates(
+                    shown[at], queries.visual[at], places=places, confidences=confidences
+                ),
                 calibration=self.calibration_id,
                 unknown_prior=prior if self.calibration else None,
             )
@@ -297,7 +300,7 @@ class Recognizer:
                     row,
                     place_name=place_text(last.taken),
                     answer_without_place=answers[-2],
-                    candidates=last.prior.with_ranges(row.candidates, shown[at].species, last.taken),
+                    candidates=last.prior.with_ranges(row.candidates, shown[at].species[places], last.taken),
                 )
             yield row
 
@@ -454,6 +457,16 @@ class Recognizer:
             return self.k
         return len(set(self._knowledge.chunk_owners[ranking.chunks[: self.n_chunks]].tolist()))
 
+    def _places_of_candidates(self, confidences: Sequence[float], n: int) -> list[int]:
+        """Return the places of `n` candidates in the ranking: the first, then the most confident.
+
+        By score alone another species of the first one's genus may be left out that is more likely than all but it. The
+        candidates of a reader of chunks are those of the chunks.
+        """
+        if not confidences or self.n_chunks is not None:
+            return list(range(n))
+        return [0, *sorted(range(1, len(confidences)), key=lambda place: -confidences[place])][:n]
+
     def _calibrate(self, own: Calibration | None) -> None:
         """Use the own calibration if it fits this recognizer, else the shipped one if that fits."""
         mode, profile = mode_of(self._knowledge), self._encoders.profile
@@ -537,7 +550,7 @@ class Recognizer:
         least: float,
         n: int,
     ) -> tuple[list[Answer], tuple[float, ...]]:
-        """Return the answer by the plain ranking, then with each boost, and the confidences of `n` candidates."""
+        """Return the answer by the plain ranking, then with each boost, and the confidences of the `n` best species."""
         if not len(plain.species):
             chances = None
         answers, ranking = [self._answer(plain, chances, likest, least)], plain

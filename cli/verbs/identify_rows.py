@@ -16,7 +16,6 @@ from data.records import Answer, Candidate, Identification
 from data.words import plural
 from recognize.answers import (
     NO_PHOTOS,
-    by_confidence,
     candidate_name,
     failures_text,
     is_answer,
@@ -159,7 +158,7 @@ def _all_records(row: Identification, per: Rows) -> list[dict[str, object]]:
         record["photos"] = _SEPARATOR.join(photo.image for photo in row.photos)
         record["unreadable_photos"] = _SEPARATOR.join(photo.image for photo in row.photos if photo.error) or None
     record["answer"] = None if row.status == "error" else message_of(row).headline
-    for name, candidate in zip(("first", "second"), by_confidence(row), strict=False):
+    for name, candidate in zip(("first", "second"), row.candidates, strict=False):
         record |= {f"{name}_candidate": candidate_name(candidate), f"{name}_confidence": candidate.confidence}
     if per == "photos":
         return [record]
@@ -298,7 +297,7 @@ def evidence_text(row: Identification, explanation: str, photos_command: str = "
     `photos_command` gets photos and texts where there are no photos.
     """
     parts = []
-    for candidate in by_confidence(row)[:2]:
+    for candidate in row.candidates[:2]:
         parts.append(f"  {candidate_name(candidate)}")
         if candidate.summary:
             parts.append(wrapped(candidate.summary, indent="    "))

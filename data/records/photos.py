@@ -171,7 +171,7 @@ class Identification:
     answer: Answer | None = None
     """The answer."""
     candidates: tuple[Candidate, ...] = ()
-    """Closest matches, best first."""
+    """Closest matches: the first by score, then the most confident; all by score without a calibration."""
     place: tuple[float, float] | None = None
     """Latitude and longitude in degrees, from the photo."""
     date: str | None = None

@@ -20,7 +20,6 @@ from data.records import Candidate, Identification, Reading, SpeciesEntry
 from data.words import plural
 from recognize.answers import (
     NO_PHOTOS,
-    by_confidence,
     is_answer,
     is_reader_choice,
     is_strange,
@@ -55,7 +54,7 @@ def write_card(store: AnchorStore, row: Identification, folder: Path) -> Path:
     With the last bird of a photo, cards of an earlier run that no longer apply are removed.
     """
     why = explain(store, row) if row.candidates else None
-    entries = store.species([candidate.taxon_id for candidate in by_confidence(row)])
+    entries = store.species([candidate.taxon_id for candidate in row.candidates])
     path = card_path(row.image, folder, row.bird)
     folder.mkdir(parents=True, exist_ok=True)
     write_atomic(path, card(row, why, entries, store.anchor_path).encode(errors="replace"))
@@ -91,10 +90,10 @@ def card(
 ) -> str:
     """Return the page of one photo.
 
-    `entries` are those of the candidates, in the order of `by_confidence`; `anchor_file` gives the file of an anchor by
+    `entries` are those of the candidates; `anchor_file` gives the file of an anchor by
     its SHA-256.
     """
-    candidates = by_confidence(row)
+    candidates = row.candidates
     shown = [
         Shown(rank=rank, candidate=candidate, entry=entry, parts=parts_of_score(row.preset, candidate))
         for rank, (candidate, entry) in enumerate(zip(candidates, entries, strict=True), 1)

@@ -139,6 +139,33 @@ def recognizer(store: MemoryStore, encoders: Any) -> Recognizer:
     return Recognizer(store, encoders, preset="anchors-only", calibration=calibration, unknown_prior=0.5)
 
 
+def test_candidates_are_the_first_by_score_and_the_most_confident_others(encoders: Any) -> None:
+    """With a sure genus its other species is a candidate, though species of other genera score higher."""
+    colours = {"Alba una": "crimson", "Alba altera": "lime", "Rubra una": "magenta", "Rubra altera": "orange"}
+    sketches = {
+        name: Sketch(pictures=[bird(colour, x=3)], lineage={"genus": name.split()[0]})
+        for name, colour in colours.items()
+    }
+    store = MemoryStore(sketches, encoders)
+    held: Any = {"species": {"bias": 0.0}, "genus": {"bias": 3.0}}
+    made = Parameters(temperature=1.0, held=held, unknown={"bias": -4.0})
+    calibration = Calibration(
+        profile="paper", spaces=encoders.spaces, vocabulary=vocabulary_hash(store.taxon_ids),
+        parameters={"anchors-only": {"single": made}},
+    )  # fmt: skip
+
+    def candidates(k: int, calibration: Calibration | None) -> tuple[Candidate, ...]:
+        found = Recognizer(store, encoders, preset="anchors-only", k=k, calibration=calibration)
+        return next(found.identify([bird("crimson", x=1)])).candidates
+
+    by_score = [each.scientific_name for each in candidates(4, None)]
+    assert by_score[0] == "Alba una" and by_score[1].startswith("Rubra")
+    assert [each.scientific_name for each in candidates(2, calibration)] == ["Alba una", "Alba altera"]
+    found = candidates(4, calibration)
+    assert [each.scientific_name for each in found[2:]] == [name for name in by_score if name.startswith("Rubra")]
+    assert found[1].score == candidates(4, None)[by_score.index("Alba altera")].score
+
+
 def test_the_background_are_the_species_that_the_knowledge_base_lacks(encoders: Any) -> None:
     knowledge = read_knowledge(store_without({JAY, "Corvus corax"}, encoders), encoders)
     assert knowledge.background_names == (JAY, "Corvus corax")

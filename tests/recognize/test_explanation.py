@@ -1,5 +1,4 @@
 import re
-from dataclasses import replace
 from itertools import pairwise
 from random import Random
 from typing import Any
@@ -71,15 +70,6 @@ def test_the_prototype_score_is_part_of_the_lead(store: Any) -> None:
     assert why.lead_by_stage == {"text": -0.25, "visual": -0.25, "prototype": 1.5}
     assert why.deciding_stage == "prototype"
     assert "on its learned prototype; the description and reference photos favour" in why.text
-
-
-def test_the_second_candidate_is_the_next_by_confidence(store: Any) -> None:
-    row = row_of({"text_part": 2.0}, {"text_part": 1.0})
-    first, last = row.candidates
-    between = replace(first, taxon_id="x", common_name="Other", score=1.5, confidence=0.01)
-    row = replace(row, candidates=(replace(first, confidence=0.6), between, replace(last, confidence=0.3)))
-    why = explain(store, row)
-    assert why.second is not None and why.second.common_name == "Scarlet Tanager" and why.photos_command == ""
 
 
 def test_evidence_that_a_species_lacks_is_not_cited_for_it(store: Any) -> None:
