@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 _IRREGULAR = {
-    "geese": ["goose"], "mice": ["mouse"], "feet": ["foot"], "larvae": ["larva"], "pupae": ["pupa"], "oxen": ["ox"],
-    "youngs": ["young"],
+    "geese": ["goose"], "mice": ["mouse"], "feet": ["foot"], "teeth": ["tooth"], "larvae": ["larva"], "pupae": ["pupa"],
+    "oxen": ["ox"], "youngs": ["young"],
 }  # fmt: skip
 
 

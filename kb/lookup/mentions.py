@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -76,28 +76,18 @@ def senses_of(word: str) -> frozenset[str] | None:
     return next((everyday[form] for form in forms if form in everyday), None)
 
 
-class QueryWords:
-    """Groups of organisms and looks among the words of a query; each word is judged once."""
+Judged = dict[int, tuple[frozenset[str], bool]]
+"""Place of a word -> the groups of organisms that it names, and whether it describes looks; without mere looks."""
 
-    def __init__(self, words: Sequence[str]) -> None:
-        judged = ((groups_in([word]), _describes_looks(word)) for word in words)
-        self.in_capitals = all(word.isupper() for word in words if word.isalpha())
-        # Words that are looks and name no organism change no answer.
-        self._telling = {place: found for place, found in enumerate(judged) if found != (frozenset(), True)}
 
-    def remove(self, places: range) -> None:
-        """Leave out the words of a term from now on."""
-        for place in places:
-            self._telling.pop(place, None)
-
-    def besides(self, places: range) -> tuple[frozenset[str], bool]:
-        """Return the groups that the other words name, and whether all of them describe looks."""
-        others = [found for place, found in self._telling.items() if place not in places]
-        return frozenset().union(*(named for named, _ in others)), all(is_look for _, is_look in others)
+def judged(words: Sequence[str]) -> Judged:
+    """Return the words of a query that tell about the senses of others."""
+    found = {place: (groups_in([word]), _describes_looks(word)) for place, word in enumerate(words)}
+    return {place: judgement for place, judgement in found.items() if judgement != (frozenset(), True)}
 
 
 def is_technical_sense(word: str, *, others: tuple[Collection[str], bool], following: str) -> bool:
-    """Return whether a name has its technical sense in a query; `others` are those of `QueryWords.besides`.
+    """Return whether a name has its technical sense in a query; `others` sum up the other words as in `Judged`.
 
     Words with an everyday sense have if the query is about a group with such a part, or names no organism and all other
     words describe looks ("a black cap"), but not before a noun that makes another name ("comb jelly").
@@ -151,7 +141,6 @@ _SHORTEST_ENGLISH_NAME = 3
 _SHORTEST_SINGLE_WORD = 4
 # Genera that are also English words.
 _ALSO_ENGLISH = frozenset(("Dives", "Bias"))
-_IRREGULAR = {"geese": "goose", "mice": "mouse", "wolves": "wolf", "calves": "calf", "feet": "foot", "teeth": "tooth"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,7 +170,7 @@ class NameFinder:
         for taxon in taxa:
             if (organisms := group_of_class(taxon.lineage.get("class"))) is not None:
                 self._organisms[taxon.taxon_id] = organisms
-            for name in _names(taxon):
+            for name in taxon.names:
                 key = fold(name)
                 shortest = _SHORTEST_ENGLISH_NAME if name in taxon.common_names else _SHORTEST_SINGLE_WORD
                 if len(name.split()) > 1 or len(key) >= shortest:
@@ -197,11 +186,11 @@ class NameFinder:
         for term in terms:
             for name in (term.name, *term.aliases):
                 plain, stems = _forms(name)
-                for keys, table in ((plain, self._terms), (stems, self._term_stems)):
+                for keys, table in (({*plain[:1], *plain[-1:]}, self._terms), (stems, self._term_stems)):
                     for key in keys:
                         if term not in (held := table.setdefault(key, [])):
                             held.append(term)
-        named = [(fold(name), taxon.taxon_id) for taxon in taxa for name in _names(taxon)]
+        named = [(fold(name), taxon.taxon_id) for taxon in taxa for name in taxon.names]
         self._folded_names, self._owners = [name for name, _ in named], [taxon_id for _, taxon_id in named]
 
     def _add_english_groups(self, taxa: Sequence[Taxon]) -> None:
@@ -216,13 +205,13 @@ class NameFinder:
         for group, english in english_groups().items():
             members = self._groups.get(fold(group))
             for name in english if members else ():
-                singular = fold(_singular(name.split(" ")))
-                for key in (fold(name), singular):
-                    # Species with the name come first: the family of cardinals has buntings too.
-                    self._groups.setdefault(key, by_last_word.get(singular, members or []))
-                    self._english.add(key)
-                    if " " not in name:
-                        self._one_word.add(key)
+                key = fold(name)
+                # Species with the name come first: the family of cardinals has buntings too.
+                known = (by_last_word[form] for form in singulars(key) if form in by_last_word)
+                self._groups.setdefault(key, next(known, members or []))
+                self._english.add(key)
+                if " " not in name:
+                    self._one_word.add(key)
         for head, ids in by_last_word.items():
             self._groups.setdefault(head, ids)
             self._english.add(head)
@@ -234,7 +223,7 @@ class NameFinder:
         words = list(WHOLE_WORD.finditer(query))
         found: list[Mention] = []
         taken = [False] * len(words)
-        others = QueryWords([match[0] for match in words])
+        others = judged([match[0] for match in words])
         organisms = self._organisms_in(words)
         for length in range(min(MAX_NAME_WORDS, len(words)), 0, -1):
             for first in range(len(words) - length + 1):
@@ -245,8 +234,8 @@ class NameFinder:
                 places = range(first, first + length)
                 if (mention := self._mention(query, words, places, organisms, others)) is not None:
                     found.append(mention)
-                    if mention.kind == "term":
-                        others.remove(places)
+                    if mention.kind == "term":  # it tells nothing on others
+                        others = {place: found for place, found in others.items() if place not in places}
                     taken[first : first + length] = [True] * length
         return sorted(found, key=lambda mention: mention.start)
 
@@ -256,37 +245,39 @@ class NameFinder:
         for length in range(2, min(MAX_NAME_WORDS, len(words)) + 1):
             for first in range(len(words) - length + 1):
                 parts = [match[0] for match in words[first : first + length]]
-                for key in (fold(" ".join(parts)), fold(_singular(parts))):
+                for key in _with_singulars(parts):
                     if key in self._species and self._species[key] in self._organisms:
                         found.add(self._organisms[self._species[key]])
         return frozenset(found)
 
     def _mention(
-        self, query: str, words: Sequence[re.Match[str]], places: range, organisms: frozenset[str], others: QueryWords
+        self, query: str, words: Sequence[re.Match[str]], places: range, organisms: frozenset[str], others: Judged
     ) -> Mention | None:
         run = words[places.start : places.stop]
         start = run[0].start()
         text = query[start : run[-1].end()]
-        forms = dict.fromkeys((fold(text), fold(_singular([match[0] for match in run]))))
+        forms = _with_singulars([match[0] for match in run])
         keys = [key for key in forms if len(run) == 1 or key not in self._one_word]
         senses = self._terms_named(text)
         if not senses and not any(key in self._species or key in self._groups for key in keys):
             return None  # most words of a long text, without a look at all others
         before = words[places.start - 1][0] if places.start else ""
         after = words[places.stop][0] if places.stop < len(words) else ""
-        named, is_of_looks = others.besides(places)
-        term = term_of_group(senses, named | organisms, self._own_groups)
-        is_technical = is_technical_sense(text, others=(named | organisms, is_of_looks), following=after)
+        besides = [found for place, found in others.items() if place not in places]
+        named = organisms.union(*(groups for groups, _ in besides))
+        term = term_of_group(senses, named, self._own_groups)
+        is_of_looks = all(is_look for _, is_look in besides)
+        is_technical = is_technical_sense(text, others=(named, is_of_looks), following=after)
         for key in keys:
             if (species := self._species.get(key)) is None:
                 continue
             if is_technical or is_own_name(text, self._organisms.get(species), before=before, following=after):
                 of = self._organisms.get(species)
                 return Mention(kind="species", text=text, ids=(species,), start=start, organisms=of)
-        is_part = not others.in_capitals and _is_part_of_a_name(text, before, after)
+        is_part = not query.isupper() and _is_part_of_a_name(text, before, after)
         if term is not None and is_technical and not is_part:
             # Gills mean nothing of a butterfly, so a query that names no other organism may mean either.
-            is_of_another = term.groups and term.groups.isdisjoint({*named, *organisms, *self._own_groups})
+            is_of_another = term.groups and term.groups.isdisjoint({*named, *self._own_groups})
             ids = tuple(sense.term_id for sense in (senses if is_of_another else [term]))
             return Mention(kind="term", text=text, ids=ids, start=start)
         for key in keys:
@@ -322,31 +313,18 @@ class NameFinder:
         return sorted(best.items(), key=lambda item: (-item[1], item[0]))[:n]
 
 
-def _names(taxon: Taxon) -> Iterable[str]:
-    return dict.fromkeys((*taxon.common_names, taxon.scientific_name, *taxon.synonyms))
-
-
 def _groups(taxon: Taxon) -> set[str]:
     groups = {taxon.lineage[rank] for rank in ("genus", "family", "order") if rank in taxon.lineage}
     return groups | {taxon.scientific_name.split(" ")[0]}
 
 
-def _singular(words: Sequence[str]) -> str:
-    """Return the words joined, the last one in the singular."""
-    last = words[-1].lower()
-    if last in _IRREGULAR:
-        last = _IRREGULAR[last]
-    elif len(last) > 4 and last.endswith("ies"):
-        last = last[:-3] + "y"
-    elif len(last) > 4 and last.endswith(("ches", "shes", "sses", "xes", "zes")):
-        last = last[:-2]
-    elif len(last) > 3 and last.endswith("s") and not last.endswith("ss"):
-        last = last[:-1]
-    return " ".join([*words[:-1], last])
+def _with_singulars(words: Sequence[str]) -> list[str]:
+    """Return the folded words joined, as they are and with the last one in the singular."""
+    return list(dict.fromkeys(fold(" ".join([*words[:-1], last])) for last in singulars(words[-1].lower())))
 
 
 def _forms(name: str) -> tuple[list[str], list[str]]:
-    """Return the equal forms of a term (as is, singular), and those without -ing or -ed."""
+    """Return the equal forms of a term (as is, singulars), and those without -ing or -ed."""
     parts = [part for part in re.split(r"[\s'’.-]+", name.lower()) if part]
     if not parts:
         return [], []
@@ -356,8 +334,7 @@ def _forms(name: str) -> tuple[list[str], list[str]]:
         root = last.removesuffix(ending)
         if root != last and len(root) >= 3:
             stems += [root, root + "e", root[:-1]] if root[-1] == root[-2] else [root, root + "e"]
-    plain = dict.fromkeys((last, _singular([last])))
-    return [" ".join([*before, form]) for form in plain], [" ".join([*before, form]) for form in stems]
+    return [" ".join([*before, form]) for form in singulars(last)], [" ".join([*before, form]) for form in stems]
 
 
 def _heads(last: str) -> set[str]:

@@ -13,6 +13,7 @@ from rapidfuzz.distance import OSA
 from data.contracts import TextEncoder
 from data.lexicon.words import VISUAL_GROUPS, column, group_of_taxon, groups, tokens, variants
 from data.records import TaxonMatch
+from data.words import nearest
 from kb.checklist.names import fold
 from kb.checklist.selection import taxa_named
 from kb.lookup.entries import MAX_NAME_WORDS, relatives, subspecies_of
@@ -39,16 +40,14 @@ def in_lexicon_words(text: str, *, is_known: Callable[[str], bool] = lambda word
 
 
 def corrected(word: str, is_known: Callable[[str], bool] = lambda word: False) -> str:
-    """Return the word of the lexicon that is one slip after the first letter away, else or if it is known the word."""
+    """Return the word of the lexicon that is one slip after the first letter away, else or if it is known the word.
+
+    A slip is a letter that is dropped, added, changed, or swapped with the next.
+    """
     if len(word) < MIN_LETTERS or is_listed(word) or is_known(word):
         return word
     near = (other for other in _visual_words() if other[0] == word[0] and len(other) >= MIN_LETTERS)
-    return next((other for other in near if is_one_slip(word, other)), word)
-
-
-def is_one_slip(word: str, other: str) -> bool:
-    """Return whether one letter is dropped, added, changed, or swapped with the next."""
-    return OSA.distance(word, other, score_cutoff=1) == 1
+    return next((other for other in near if OSA.distance(word, other, score_cutoff=1) == 1), word)
 
 
 def is_listed(word: str) -> bool:
@@ -183,8 +182,7 @@ def _name_points(store: KnowledgeBase, index: LookupIndex, text: str) -> dict[st
 
 
 def _folded_names(store: KnowledgeBase) -> list[tuple[str, str]]:
-    taxa = index_of(store).taxa
-    return [(fold(name), t.taxon_id) for t in taxa for name in (*t.common_names, t.scientific_name)]
+    return [(fold(name), taxon.taxon_id) for taxon in index_of(store).taxa for name in taxon.names]
 
 
 def _points_of_checklist(store: KnowledgeBase, index: LookupIndex, text: str) -> dict[str, float]:
@@ -214,7 +212,7 @@ def _mark_index(store: KnowledgeBase) -> MarkIndex:
 
 
 MIN_NAME_LETTERS = 5  # of a misspelt name: shorter ones are one letter away from too many words
-MIN_LIKENESS = 0.85  # of a misspelt name of a species, which may have several wrong letters
+MIN_LIKENESS = 0.85  # of a misspelt name, which may have several wrong letters
 MAX_RUN_WORDS = 3
 MAX_QUERY_WORDS = 20  # each run of the words of a longer query would be compared with all names
 
@@ -228,8 +226,9 @@ def suggestions(store: KnowledgeBase, query: str, *, n: int = 3) -> list[str]:
     words = query.split()
     if len(words) > MAX_QUERY_WORDS:
         return []
-    names = {taxon.taxon_id: taxon.common_name for taxon in index.taxa}
-    terms = [(fold(name), name) for i in index.word_ids for name in (index.terms[i].name, *index.terms[i].aliases)]
+    terms = (index.terms[i] for i in index.word_ids)
+    names = {fold(name): taxon.common_name for taxon in index.taxa for name in taxon.names}
+    names |= {fold(name): name for term in terms for name in (term.name, *term.aliases)}
     known = {word for mention in index.names.find(query) for word in mention.text.split()}
     found: dict[str, None] = {}
     for first in range(len(words)):
@@ -238,7 +237,5 @@ def suggestions(store: KnowledgeBase, query: str, *, n: int = 3) -> list[str]:
                 continue
             typed = fold(" ".join(run))
             if len(typed) >= MIN_NAME_LETTERS and not is_listed(typed):
-                found |= dict.fromkeys(name for key, name in terms if is_one_slip(typed, key))
-                near = index.names.closest(typed, 1, at_least=MIN_LIKENESS)
-                found |= dict.fromkeys(names[taxon_id] for taxon_id, likeness in near if likeness < 1)
+                found |= dict.fromkeys(names[key] for key in nearest(typed, names, 1, at_least=MIN_LIKENESS))
     return list(found)[:n]
