@@ -117,7 +117,7 @@ def test_names_spelt_like_words_of_the_query_are_suggested() -> None:
 
 
 def index(*texts: str, group: str = "birds") -> MarkIndex:
-    db = SelfClosing(":memory:")
+    db = SelfClosing(":memory:", check_same_thread=False)
     MarkIndex.fill(db, texts, [group] * len(texts))
     return MarkIndex(db)
 
