@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,41 +33,34 @@ def read_queries(path: Path) -> list[FileQuery]:
     lines = read_lines(path)
     suffix = path.suffix.lower()
     if suffix == ".csv":
-        found = _from_csv(path, lines)
+        head, *below = list(csv.reader(io.StringIO("\n".join(lines)))) or [[]]
+        columns = [name.strip().lower() for name in head]
+        if not set(TEXT_COLUMNS) & set(columns):
+            expected = f"Expected one of {', '.join(TEXT_COLUMNS)} in its first line"
+            raise BadInput(f"{path} has no column of queries.", hint=expected)
+        found = [_query(dict(zip(columns, row, strict=False))) for row in below]
     elif suffix in (".jsonl", ".ndjson"):
-        found = _from_jobs(path, lines)
+        found = [_of_job(line, f"{path} line {n}") for n, line in enumerate(lines, start=1) if line.strip()]
     else:
-        found = [FileQuery(text=line.strip()) for line in lines if line.strip()]
-    if not found:
+        found = [FileQuery(text=line.strip()) for line in lines]
+    if not any(query.text for query in found):
         raise BadInput(f"{path} has no queries.")
-    return found
+    return [query for query in found if query.text]
 
 
-def _from_csv(path: Path, lines: Sequence[str]) -> list[FileQuery]:
-    reader = csv.DictReader(io.StringIO("\n".join(lines)))
-    columns = {name.strip().lower(): name for name in reversed(reader.fieldnames or ())}
-    named = next((columns[name] for name in TEXT_COLUMNS if name in columns), None)
-    if named is None:
-        raise BadInput(
-            f"{path} has no column of queries.", hint=f"Expected one of {', '.join(TEXT_COLUMNS)} in its first line"
-        )
-    key = next((columns[name] for name in ID_COLUMNS if name in columns), None)
-    rows = [(row.get(named) or "", row.get(key) if key else None) for row in reader]
-    return [FileQuery(text=query.strip(), query_id=query_id) for query, query_id in rows if query.strip()]
+def _query(row: Mapping[str, object]) -> FileQuery:
+    text, query_id = (
+        next((row[name] for name in names if row.get(name) is not None), None) for names in (TEXT_COLUMNS, ID_COLUMNS)
+    )
+    return FileQuery(text=str(text or "").strip(), query_id=None if query_id is None else str(query_id))
 
 
-def _from_jobs(path: Path, lines: Sequence[str]) -> list[FileQuery]:
-    found = []
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            row = load_json(line)
-            query = row["text"]
-        except (ValueError, KeyError, TypeError) as error:
-            raise BadInput(f"{path} line {number}: expected a JSON object with a `text`") from error
-        if not isinstance(query, str) or not query.strip():
-            raise BadInput(f"{path} line {number}: expected a text, got {query!r}")
-        query_id = row.get("query_id")
-        found.append(FileQuery(text=query.strip(), query_id=None if query_id is None else str(query_id)))
-    return found
+def _of_job(line: str, place: str) -> FileQuery:
+    try:
+        row = load_json(line)
+        query = row["text"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise BadInput(f"{place}: expected a JSON object with a `text`") from error
+    if not isinstance(query, str) or not query.strip():
+        raise BadInput(f"{place}: expected a text, got {query!r}")
+    return _query({"text": query, "query_id": row.get("query_id")})

@@ -70,7 +70,7 @@ def test_a_german_wiki_gives_german_names_with_english_ones_beside_them(cli: Com
 
     build = ("build", "--list", "Liste der Edelfalter", "--checklist", "wiki", "--api-url", german.api_url)
     built = call(*build, "--language", "de")
-    assert "in German (de)" in built.stderr and "--distiller model" in built.stderr
+    assert "in other languages (de)" in built.stderr and "--distiller model" in built.stderr
     names = {
         row["scientific_name"]: row["common_name"] for row in json.loads(call("species", "--format", "json").stdout)
     }
