@@ -188,7 +188,8 @@ def unread_text(store: KnowledgeBase) -> str:
     return (
         f"The articles of {plural(counts.total(), 'species', 'species')} are in other languages "
         f"({', '.join(sorted(counts))}). The extractive distiller reads English alone, so their descriptions are "
-        "missing or poor: --distiller model with a model in [llm.text] writes them. Names, photos and look-ups by name work."
+        "missing or poor: --distiller model with a model in [llm.text] writes them. Names, photos and look-ups by name "
+        "work."
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -14,7 +14,7 @@ from data.contracts import TextEncoder
 from data.lexicon.words import VISUAL_GROUPS, WHOLE_WORD, group_of, groups, stem, tokens
 from data.records import QueryPart, SpeciesEntry, Term, WebAnswer
 from kb.lookup.lookup_index import LookupIndex, check_encoder, index_of, vector_of
-from kb.lookup.mentions import Mention, group_of_noun, may_precede_a_group, sense_words, word_lists
+from kb.lookup.mentions import Mention, group_of_noun, is_joined, may_precede_a_group, runs, sense_words, word_lists
 from kb.lookup.variants import fitting_sentences, sentences_of, sex_age_part, variant_in, variant_words
 from kb.store.knowledge_base import KnowledgeBase
 from kb.store.rows import items_of
@@ -211,8 +211,8 @@ def unexplained(query: str, found: Findings, passage: str) -> tuple[str, ...]:
             gaps.update(range(first, last + 1))
     if not gaps and not passage and not spans:
         gaps = {i for i, word in enumerate(words) if tokens(word[0]) and not word[0].isdigit()}
-    runs = _runs(query, words, gaps)
-    return tuple(_POSSESSIVE.sub("", query[words[first].start() : words[last].end()]) for first, last in runs)
+    left = runs(query, words, gaps)
+    return tuple(_POSSESSIVE.sub("", query[words[first].start() : words[last].end()]) for first, last in left)
 
 
 def _explains(found: Findings, mention: Mention) -> bool:
@@ -237,7 +237,7 @@ def _nouns_of_mentions(query: str, words: Sequence[re.Match[str]], found: Findin
 def _start_of_kind(query: str, words: Sequence[re.Match[str]], last: int) -> int:
     """Return the place of the first word of the kind of organism that ends at `last`: "fiddler crab"."""
     first = last
-    while first and _is_joined(query, words, first - 1) and _makes_a_kind(words[first - 1][0], of=words[first][0]):
+    while first and is_joined(query, words, first - 1) and _makes_a_kind(words[first - 1][0], of=words[first][0]):
         first -= 1
     return first
 
@@ -252,7 +252,7 @@ def _names(
         if mention.kind == "species" and inside:
             yield inside[0], inside[-1]
     capitals = {i for i, word in enumerate(words) if word[0][0].isupper() and tokens(word[0])}
-    for first, last in _runs(query, words, capitals):
+    for first, last in runs(query, words, capitals):
         while first < last and _counts_or_qualifies(words[first][0].lower()):
             first += 1  # "Male Xanthagrion", "Two Owls"
         if first < last:
@@ -281,18 +281,3 @@ def _makes_a_kind(word: str, *, of: str) -> bool:
     if _counts_or_qualifies(lower) or group_of(lower) in _DESCRIBES:
         return False
     return not lower.endswith(_ADJECTIVE_ENDINGS)
-
-
-def _is_joined(query: str, words: Sequence[re.Match[str]], i: int) -> bool:
-    return query[words[i].end() : words[i + 1].start()].isspace()
-
-
-def _runs(query: str, words: Sequence[re.Match[str]], places: Collection[int]) -> Iterator[tuple[int, int]]:
-    """Yield the first and last place of each run of neighbouring words."""
-    first: int | None = None
-    for i in range(len(words)):
-        if i in places and first is None:
-            first = i
-        if first is not None and (i + 1 not in places or i + 1 == len(words) or not _is_joined(query, words, i)):
-            yield first, i
-            first = None

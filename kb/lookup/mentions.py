@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from itertools import pairwise
 from typing import Literal
 
 from rapidfuzz import fuzz, process
@@ -107,6 +106,22 @@ def is_technical_sense(word: str, *, others: tuple[Collection[str], bool], follo
     if _ANIMALS in senses:
         return bool(mentioned - _NO_ANIMALS)
     return bool(mentioned & senses)
+
+
+def is_joined(query: str, words: Sequence[re.Match[str]], i: int) -> bool:
+    """Return whether only white space stands between a word and the next one."""
+    return query[words[i].end() : words[i + 1].start()].isspace()
+
+
+def runs(query: str, words: Sequence[re.Match[str]], places: Collection[int]) -> Iterator[tuple[int, int]]:
+    """Yield the first and last place of each run of neighbouring words at `places`."""
+    first: int | None = None
+    for i in range(len(words)):
+        if i in places and first is None:
+            first = i
+        if first is not None and (i + 1 not in places or i + 1 == len(words) or not is_joined(query, words, i)):
+            yield first, i
+            first = None
 
 
 def is_own_name(name: str, group: str | None, *, before: str = "", following: str = "") -> bool:
@@ -227,11 +242,9 @@ class NameFinder:
         organisms = self._organisms_in(words)
         for length in range(min(MAX_NAME_WORDS, len(words)), 0, -1):
             for first in range(len(words) - length + 1):
-                run = words[first : first + length]
-                is_phrase = all(query[a.end() : b.start()].isspace() for a, b in pairwise(run))
-                if any(taken[first : first + length]) or not is_phrase:
-                    continue
                 places = range(first, first + length)
+                if any(taken[first : first + length]) or not all(is_joined(query, words, i) for i in places[:-1]):
+                    continue
                 if (mention := self._mention(query, words, places, organisms, others)) is not None:
                     found.append(mention)
                     if mention.kind == "term":  # it tells nothing on others

@@ -13,10 +13,11 @@ from data.codec import json_object
 from data.errors import Refused
 from data.event_loop import wait_for
 from data.files import sha256_hex
-from data.lexicon.words import english_group, group_of, tokens, words_of
+from data.lexicon.words import english_group, tokens, words_of
 from data.prompts import quoted
 from data.records import ChatMessage, ChatReply, ChatRequest, Context, Source, SpeciesEntry, Term, TermNote
 from data.words import NUMBERS, capitalised
+from kb.distill.claims import unsupported
 from kb.distill.prompts import DistilPrompts, cited_texts_schema
 from kb.distill.sentences import split_sentences
 from kb.lookup.context_settings import ContextSources
@@ -185,7 +186,6 @@ _NUMBER_WORDS = frozenset(
     (*NUMBERS[1:], "twenty", "thirty", "forty", "fifty", "dozen", "hundred", "thousand", "twice", "half", "double")
 )
 _log = logging.getLogger(__name__)
-_DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 _MARK = re.compile(r"\s*\[\d+\]")
 Text = tuple[str, Source]  # a text for the model, and its source
 Sentences = list[tuple[str, tuple[int, ...]]]  # each with the numbers of its sources
@@ -278,12 +278,9 @@ def supported(sentences: Sentences, texts: Sequence[Text], query: str) -> Senten
 
 def is_supported(sentence: str, text: str, query: str) -> bool:
     """Return whether a text has the numbers and colours of a sentence, and with the query most of its content words."""
-    if "://" in sentence or set(_DIGITS.findall(sentence)) - set(_DIGITS.findall(text)):
-        return False
-    words, given = words_of(sentence), set(words_of(text))
-    if {word for word in words if word in _NUMBER_WORDS} - given:
-        return False
-    if set(tokens(" ".join(word for word in words if group_of(word) == "colour"))) - set(tokens(text)):
+    lacks = unsupported(sentence, [text]).values()
+    numbers = {word for word in words_of(sentence) if word in _NUMBER_WORDS} - set(words_of(text))
+    if "://" in sentence or numbers or not {"colour", "shade", "number"}.isdisjoint(lacks):
         return False
     content = set(tokens(sentence))
     shared = content & (set(tokens(text)) | set(tokens(query)))

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
 
 from data.lexicon.words import WHOLE_WORD, groups
 from data.records import Article, FetchedPage, PageRef, Term
 from data.words import singulars
 from kb.checklist.names import fold
 from kb.distill.terms import term_from_article, term_id
-from kb.lookup.mentions import groups_in, sense_words
+from kb.lookup.mentions import groups_in, runs, sense_words
 from kb.sources.mediawiki.wiki_client import TITLES_PER_REQUEST
 from kb.sources.mediawiki.wiki_pages import WikiPage, WikiPages
 from kb.sources.mediawiki.wiki_source import WikipediaSource
@@ -97,21 +96,13 @@ def phrases_of(query: str, *, known: Collection[str]) -> list[Phrase]:
     masked = query
     for text in known:
         masked = masked.replace(text, "|" * len(text))
-    stop = groups()["stop"]
-    runs: list[list[re.Match[str]]] = [[]]
     words = list(WHOLE_WORD.finditer(masked))
-    for word, following in zip_longest(words, words[1:]):
-        if word[0].lower() in stop or word[0].isdigit():
-            runs.append([])
-            continue
-        runs[-1].append(word)
-        if following is not None and not masked[word.end() : following.start()].isspace():
-            runs.append([])
+    places = {i for i, word in enumerate(words) if word[0].lower() not in groups()["stop"] and not word[0].isdigit()}
     found = [
-        Phrase(text=masked[run[i].start() : run[j].end()], start=run[i].start(), end=run[j].end())
-        for run in runs
-        for i in range(len(run))
-        for j in range(i, min(i + MAX_PHRASE_WORDS, len(run)))
+        Phrase(text=masked[words[i].start() : words[j].end()], start=words[i].start(), end=words[j].end())
+        for first, last in runs(masked, words, places)
+        for i in range(first, last + 1)
+        for j in range(i, min(i + MAX_PHRASE_WORDS, last + 1))
     ]
     specific = [phrase for phrase in found if phrase.text.lower() not in sense_words("too-general")]
     return sorted(specific, key=lambda phrase: (-len(phrase.text.split()), phrase.start))
