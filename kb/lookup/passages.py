@@ -13,7 +13,7 @@ from data.codec import json_object
 from data.errors import Refused
 from data.event_loop import wait_for
 from data.files import sha256_hex
-from data.lexicon.words import english_group, tokens, words_of
+from data.lexicon.words import VISUAL_GROUPS, english_group, group_of, tokens, words_of
 from data.prompts import quoted
 from data.records import ChatMessage, ChatReply, ChatRequest, Context, Source, SpeciesEntry, Term, TermNote
 from data.words import NUMBERS, capitalised
@@ -23,6 +23,7 @@ from kb.distill.sentences import split_sentences
 from kb.lookup.context_settings import ContextSources
 from kb.lookup.entries import subspecies_of
 from kb.lookup.findings import Findings
+from kb.lookup.lookup_index import index_of
 from kb.lookup.mentions import Mention, groups_in
 from kb.lookup.variants import (
     EARLY_STAGES,
@@ -63,7 +64,7 @@ def compose(store: KnowledgeBase, query: str, found: Findings) -> Context:
     passage = "\n".join(filter(None, ("" if answer is None else answer.definition, " ".join(parts))))
     others = dict.fromkeys(each for each in sources if each is not None and each not in cited)
     lumped = subspecies_of(store, query)
-    listed = (*([] if lumped is None else [lumped[1]]), *(_group_line(store, group) for group in found.groups))
+    listed = (*([] if lumped is None else [lumped[1]]), *(_group_line(store, group, query) for group in found.groups))
     return Context(
         query=query,
         passage=passage,
@@ -76,27 +77,34 @@ def compose(store: KnowledgeBase, query: str, found: Findings) -> Context:
     )
 
 
-def _group_line(store: KnowledgeBase, group: Mention) -> str:
-    """Return the species of a small group, or the families (genera of a family) of a large one, with their species."""
-    listed = [entry.taxon.common_name for entry in store.species(group.ids[:MAX_GROUP_MEMBERS])]
-    n_all = len(group.ids)
-    if n_all > MAX_GROUP_MEMBERS:
-        members = [taxon for taxon in store.taxa() if taxon.taxon_id in set(group.ids)]
+def _group_line(store: KnowledgeBase, group: Mention, query: str) -> str:
+    """Return the species of a group, those with the looks in the query first; of a large one without, its families.
+
+    Families (of a part of a family, genera) come with the number of species meant.
+    """
+    index = index_of(store)
+    looks = [word for word in words_of(query) if group_of(word) in VISUAL_GROUPS] if states_looks([query]) else []
+    fit = dict(
+        zip((taxon.taxon_id for taxon in index.taxa), index.summaries.match(tokens(" ".join(looks)))[0], strict=True)
+    )
+    ids = sorted(group.ids, key=lambda key: -fit[key])
+    listed = [entry.taxon.common_name for entry in store.species(ids[:MAX_GROUP_MEMBERS])]
+    n_all = len(ids)
+    if n_all > MAX_GROUP_MEMBERS and not fit[ids[0]]:
+        members = [taxon for taxon in index.taxa if taxon.taxon_id in set(ids)]
         families = {taxon.lineage.get("family", "") for taxon in members}
         rank: Literal["family", "genus"] = "genus" if group.is_scientific and len(families) == 1 else "family"
         above = Counter(taxon.lineage.get(rank, "") for taxon in members)
         if "" not in above and (rank == "family" or len(above) > 1):
-            held = Counter(taxon.lineage.get(rank) for taxon in store.taxa())
-            listed = [_counted(name, n, held[name]) for name, n in above.most_common(MAX_GROUP_MEMBERS)]
+            listed = [_counted(name, n) for name, n in above.most_common(MAX_GROUP_MEMBERS)]
             n_all = len(above)
     more = f" and {n_all - len(listed)} more" if n_all > len(listed) else ""
     return f"{capitalised(group.text)}: {', '.join(listed)}{more}"
 
 
-def _counted(name: str, n: int, n_held: int) -> str:
-    """Return a family or genus with its English name, the number of species meant, and of all its species if more."""
+def _counted(name: str, n: int) -> str:
     english = f"{names}, " if (names := english_group(name)) else ""
-    return f"{name} ({english}{n if n == n_held else f'{n} of {n_held}'} species)"
+    return f"{name} ({english}{n} species)"
 
 
 def described_members(store: KnowledgeBase, found: Findings) -> list[SpeciesEntry]:
