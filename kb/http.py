@@ -35,6 +35,7 @@ WIKIMEDIA_DOMAINS = (
     "wikisource.org", "wikiversity.org", "wikivoyage.org", "wikinews.org", "wikifunctions.org", "mediawiki.org",
     "wmcloud.org", "wmflabs.org", "toolforge.org",
 )  # fmt: skip
+ACCEPTED: Final = {"Accept-Encoding": "gzip, deflate"}  # httpx asks for more codings where their packages are installed
 _GZIP_OR_ZLIB: Final = 47  # zlib's number for either header and the largest window
 AnswerT = TypeVar("AnswerT")
 _log: Final = logging.getLogger(__name__)
@@ -236,7 +237,7 @@ def exchange(
     deadline = began + timeouts.total_s
     body = bytearray()
     try:
-        with client.stream(method, url, data=form, headers=headers) as response:
+        with client.stream(method, url, data=form, headers=ACCEPTED | dict(headers or {})) as response:
             for part in response.iter_raw():
                 body += part
                 if len(body) > limit:

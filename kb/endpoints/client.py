@@ -33,7 +33,7 @@ from kb.endpoints.answer import chat_of_events
 from kb.endpoints.cache import DrawingCache, ReplyCache
 from kb.endpoints.endpoint import Budget, Endpoint
 from kb.endpoints.failures import error_of, shortened, without_key
-from kb.http import RetryPolicy, at_most, user_agent
+from kb.http import ACCEPTED, RetryPolicy, at_most, user_agent
 
 ResultT = TypeVar("ResultT")
 MAX_ANSWER_BYTES: Final = 64 * 2**20
@@ -258,7 +258,7 @@ class Tries:
 def _http(endpoint: Endpoint) -> httpx.AsyncClient:
     return httpx.AsyncClient(
         base_url=endpoint.base_url,
-        headers={"User-Agent": user_agent(None)},
+        headers={"User-Agent": user_agent(None), **ACCEPTED},
         timeout=None,  # each request has its own
         limits=httpx.Limits(max_connections=None, max_keepalive_connections=endpoint.max_concurrent),
         event_hooks={"response": [at_most(MAX_ANSWER_BYTES)]},

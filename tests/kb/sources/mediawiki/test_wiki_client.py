@@ -33,7 +33,7 @@ def test_every_request_is_polite(wiki: FaultyWiki, client: WikiClient) -> None:
     polite.close()
     fields = {"maxlag": "5", "format": "json", "formatversion": "2", "redirects": "1"}
     assert fields.items() <= wiki.requests[0].items()
-    assert "gzip" in wiki.headers[1]["Accept-Encoding"]
+    assert wiki.headers[1]["Accept-Encoding"] == "gzip, deflate"
     agent = wiki.headers[1]["User-Agent"]
     assert agent.startswith("fieldmark/") and "(birds@example.org )" in agent and "Wikipedia-API/" in agent
     assert "(no contact given)" in wiki.headers[0]["User-Agent"]
