@@ -10,7 +10,6 @@ from dataclasses import replace
 from functools import cached_property
 
 from data.arrays import FloatArray
-from data.codec import dumps, loads
 from data.files import sha256_hex
 from data.records import (
     Anchor,
@@ -18,7 +17,6 @@ from data.records import (
     Article,
     Failure,
     FetchedPage,
-    Infobox,
     LeftOut,
     PageRef,
     Source,
@@ -43,7 +41,6 @@ from data.starter.knowledge import (
 from kb.checklist.names import fold
 from kb.reasons import NO_PAGE
 from kb.sources.article_source import AnchorBatch, ArticleSource
-from kb.sources.plain_text import Passage, join_passages
 
 AUTHOR = "Fieldmark"
 
@@ -51,7 +48,7 @@ AUTHOR = "Fieldmark"
 class StarterSource(ArticleSource):
     """The shipped species, terms and anchors."""
 
-    parser = "starter/2"
+    parser = "starter/3"
 
     def __init__(self, *, with_vectors: bool = True, spaces: Sequence[str] = ()) -> None:
         """Set whether shipped vectors are anchors; drawings are where they lack any of the encoder spaces."""
@@ -62,7 +59,7 @@ class StarterSource(ArticleSource):
         """`starter` and a digest of facts, and of vectors or drawings."""
         anchors = read_bytes(FILE) if self._vectors.spaces else index_digest().encode()
         files = [read_bytes(SPECIES_FILE), read_bytes(TERMS_FILE), anchors]
-        digest = sha256_hex("\n".join(sha256_hex(content) for content in files if content))
+        digest = sha256_hex("\n".join([self.parser, *(sha256_hex(content) for content in files if content)]))
         return f"starter/{digest[:12]}"
 
     @cached_property
@@ -117,36 +114,15 @@ class StarterSource(ArticleSource):
                 yield name, PageRef(subject_id=term.term_id, title=term.name)
 
     def fetch(self, pages: Sequence[PageRef]) -> Iterator[tuple[PageRef, FetchedPage | Failure]]:
-        """Yield each entry as a line of JSON."""
+        """Yield each entry: a lead and a description, none without sentences, or a definition and what to look for."""
         by_title = {term.name: term for term in self._terms.values()}
         for page in pages:
             entry: StarterSpecies | Term | None = self._species.get(page.subject_id) or by_title.get(page.title)
             if entry is None:
                 yield page, Failure(taxon=page.title, stage="fetch", reason="not in the starter knowledge")
                 continue
-            kind = "species" if isinstance(entry, StarterSpecies) else "term"
-            body, source = dumps(entry), _source(page.title)
-            found = FetchedPage(page=page, body=body, media_type="application/json", source=source)
-            yield page, replace(found, properties={"kind": kind})
-
-    def parse(self, fetched: FetchedPage) -> Article:
-        """Return a species with a lead and a section Description, or a term with its definition and a section Look for.
-
-        A species without sentences has an empty article.
-        """
-        if fetched.properties.get("kind") == "term":
-            term = loads(Term, fetched.body)
-            return _article(fetched.source, ("", term.definition), ("Look for", term.look_for))
-        species = loads(StarterSpecies, fetched.body)
-        taxon = species.taxon
-        infobox = Infobox(name=taxon.common_name, binomial=taxon.scientific_name, classification=taxon.lineage)
-        if not species.text:
-            return _article(fetched.source, infobox=infobox)
-        lead = (
-            f"{taxon.common_name} ({taxon.scientific_name}) is a bird of the family {taxon.lineage['family']} "
-            f"in the order {taxon.lineage['order']}."
-        )
-        return _article(fetched.source, ("", lead), ("Description", " ".join(species.text)), infobox=infobox)
+            body = _text_of_species(entry) if isinstance(entry, StarterSpecies) else _text_of_term(entry)
+            yield page, FetchedPage(page=page, body=body, media_type="text/plain", source=_source(page.title))
 
     def fetch_anchors(
         self, articles: Sequence[tuple[str, Article]], *, limit: int
@@ -183,7 +159,14 @@ def _source(title: str) -> Source:
     return Source(title=title, licence=LICENCE)
 
 
-def _article(source: Source, *parts: tuple[str, str], infobox: Infobox | None = None) -> Article:
-    """Return the article of these `(heading, text)` parts; empty parts are left out."""
-    text, sections = join_passages(Passage(heading, 2 if heading else 1, [body]) for heading, body in parts if body)
-    return Article(source=source, text=text, sections=sections, infobox=infobox)
+def _text_of_species(species: StarterSpecies) -> str:
+    taxon = species.taxon
+    lead = (
+        f"{taxon.common_name} ({taxon.scientific_name}) is a bird of the family {taxon.lineage['family']} "
+        f"in the order {taxon.lineage['order']}."
+    )
+    return f"{lead}\n\n## Description\n\n{' '.join(species.text)}" if species.text else ""
+
+
+def _text_of_term(term: Term) -> str:
+    return f"{term.definition}\n\n## Look for\n\n{term.look_for}" if term.look_for else term.definition
