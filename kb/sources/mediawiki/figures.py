@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
@@ -31,6 +30,7 @@ FOREIGN_BOXES: Final = frozenset((
     "mw-ext-score", "ext-phonos", "listen", "haudio", "mw-kartographer-container", "previewnote", "catlinks",
     "bandeau-article", "homonymie",
 ))  # fmt: skip
+_GALLERIES: Final = frozenset(("gallery", "gallerybox", "mod-gallery", "multiimageinner", "tmulti"))
 _THUMB = re.compile(r"/thumb/[0-9a-f]/[0-9a-f]{2}/([^/]+)/[^/]+$")
 _ORIGINAL = re.compile(r"/[0-9a-f]/[0-9a-f]{2}/([^/]+)(?:/revision/.*)?$")  # the latter on Fandom
 _FILE_TITLE = re.compile(r"^[^:/]+:(.+\.[A-Za-z0-9]{2,5})$")
@@ -50,13 +50,16 @@ def find_figures(root: Tag, taxobox: Tag | None) -> tuple[Figure, ...]:
             section = plain(image)
             chapter = section if image.name in ("h1", "h2") else chapter
             continue
-        file = None if _is_icon(image, root) else file_name(image)
+        around = list(takewhile(lambda parent: parent is not root, image.parents))
+        classes = {each for parent in around for each in parent.get_attribute_list("class")}
+        is_icon = _is_icon(image) or not classes.isdisjoint(FOREIGN_BOXES) or "magnify" in classes
+        file = None if is_icon or any(each.name in ("sup", "h2", "h3") for each in around) else file_name(image)
         if file is None or _STATUS.match(file):
             continue
-        in_box = taxobox is not None and any(parent is taxobox for parent in image.parents)
-        caption = _caption(image, root, taxobox if in_box else None)
+        in_box = any(parent is taxobox for parent in around)
+        caption = _caption_in_box(image) if in_box else _caption(around)
         is_subject = is_photo(file) and not is_map_or_icon(file, caption)
-        in_gallery = _in_gallery(image, root)
+        in_gallery = not classes.isdisjoint(_GALLERIES)
         is_lead = needs_lead and is_subject and (in_box or (taxobox is None and not in_gallery))
         role: Literal["lead", "gallery", "body"] = (
             "lead" if is_lead else "gallery" if in_gallery or (in_box and is_subject) else "body"
@@ -105,13 +108,9 @@ def _as_title(name: str) -> str:
     return unquote(name).replace("_", " ").strip()
 
 
-def _is_icon(image: Tag, root: Tag) -> bool:
-    for parent in _between(image, root):
-        classes = set(parent.get_attribute_list("class"))
-        if classes & FOREIGN_BOXES or "magnify" in classes or parent.name in ("sup", "h2", "h3"):
-            return True
+def _is_icon(image: Tag) -> bool:
     source = _address(image)
-    if "/skins" in source or "/resources/" in source or "/extensions/" in source:
+    if any(part in source for part in ("/skins", "/resources/", "/extensions/")):
         return True
     if source.startswith("data:") and not image.get("data-image-name"):
         return True
@@ -119,35 +118,24 @@ def _is_icon(image: Tag, root: Tag) -> bool:
     return any(width.isdecimal() and 0 < int(width) < SMALLEST_ICON_PX for width in widths)
 
 
-def _in_gallery(image: Tag, root: Tag) -> bool:
-    return any(
-        set(parent.get_attribute_list("class")) & {"gallery", "gallerybox", "mod-gallery", "multiimageinner", "tmulti"}
-        for parent in _between(image, root)
-    )
+def _caption_in_box(image: Tag) -> str:
+    """Return the text beside a picture of a taxobox, or in the row below it."""
+    cell, row = image.find_parent(["td", "th"]), image.find_parent("tr")
+    if cell is not None and (text := plain(cell)):
+        return text
+    following = row.find_next_sibling("tr") if row is not None else None
+    if following is not None and following.find(["th", "img"]) is None and len(cells := following.find_all("td")) == 1:
+        return plain(cells[0])
+    return ""
 
 
-def _caption(image: Tag, root: Tag, taxobox: Tag | None) -> str:
-    if taxobox is not None:
-        cell = image.find_parent(["td", "th"])
-        row = image.find_parent("tr")
-        if isinstance(cell, Tag) and (text := plain(cell)):
-            return text
-        following = row.find_next_sibling("tr") if isinstance(row, Tag) else None
-        if isinstance(following, Tag) and following.find("th") is None and following.find("img") is None:
-            cells = following.find_all("td")
-            return plain(cells[0]) if len(cells) == 1 else ""
-        return ""
-    for parent in _between(image, root):
-        caption = parent.find(class_=["thumbcaption", "gallerytext"]) or parent.find("figcaption")
-        if isinstance(caption, Tag):
+def _caption(around: list[Tag]) -> str:
+    for parent in around:
+        if caption := parent.find(class_=["thumbcaption", "gallerytext"]) or parent.find("figcaption"):
             return plain(caption)
         if parent.name in ("table", "section", "p", "ul"):
             break
     return ""
-
-
-def _between(image: Tag, root: Tag) -> Iterator[Tag]:
-    return takewhile(lambda parent: parent is not root, image.parents)
 
 
 # What a picture shows, by its file name and caption.

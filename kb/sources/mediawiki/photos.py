@@ -79,8 +79,6 @@ def _plain(value: str) -> str:
         return " ".join(value.split())
     soup = soup_of(value)
     remove_hidden(soup)
-    for tag in soup.select("script, style"):
-        tag.decompose()
     return " ".join(soup.get_text(" ").split())[:300]
 
 
