@@ -40,12 +40,12 @@ from data.records import taxon_id
 from kb.store.knowledge_base import KnowledgeBase
 from recognize.candidates import CandidateMaker
 from recognize.confidence.calibration import chances_of, shipped_calibration
-from recognize.confidence.evidence import N_JUDGED, find_evidence, mode_of
+from recognize.confidence.evidence import find_evidence, mode_of
 from recognize.confidence.prior import temperature_of
 from recognize.evaluation.encoded_photos import EncodedPhotos, encode_photos, near_duplicates, training_hashes
-from recognize.scoring.exact import Scores
 from recognize.scoring.knowledge import Knowledge, Queries, read_knowledge
 from recognize.scoring.presets import Settings, anchor_mode, score
+from recognize.scoring.ranking import Scores
 from recognize.settings import MIN_CONFIDENCE, UNKNOWN_PRIOR
 from training.starter.protocol import read_study_collection, set_aside
 from training.tables import decimals, markdown, with_interval
@@ -95,7 +95,7 @@ def made_encounters(labels: list[tuple[str, str]], taxon_ids: tuple[str, ...]) -
 
 def dense_scores(knowledge: Knowledge, queries: Queries) -> NDArray[np.float64]:
     """Return the score of every species for each photo, `(n_photos, n_species)`."""
-    everything = Settings(m=10**6, n_shown=1)
+    everything = Settings(m=10**6)
     scores = np.full((len(queries), knowledge.n_species), -np.inf)
     for row, ranking in enumerate(score("default", knowledge, queries, everything)):
         scores[row, ranking.species] = ranking.scores
@@ -121,7 +121,7 @@ def first_species(
     margins = two[:, 1] - two[:, 0]
     asked = means(queries, groups, is_unit=False)
     return {
-        "vectors": [int(ranking.species[0]) for ranking in score("default", knowledge, asked, Settings(n_shown=1))],
+        "vectors": [int(ranking.species[0]) for ranking in score("default", knowledge, asked, Settings())],
         "scores": [int(scores[rows].mean(axis=0).argmax()) for rows in groups],
         "chances": [int(chances[rows].mean(axis=0).argmax()) for rows in groups],
         "surest": [int(scores[rows[int(margins[rows].argmax())]].argmax()) for rows in groups],
@@ -177,7 +177,7 @@ class Sure:
         for knowledge, species in self._asked[kind]:
             mine = [(truth, rows[:size]) for truth, rows in self._groups if truth in species]
             queries = means(self._queries, [rows for _, rows in mine], is_unit=is_unit)
-            rankings = score("default", knowledge, queries, Settings(n_shown=N_JUDGED))
+            rankings = score("default", knowledge, queries, Settings())
             parameters = shipped_calibration().parameters["default"][mode_of(knowledge)]
             evidence = find_evidence(
                 rankings, queries, knowledge, self._maker.lineages, temperature=parameters.temperature

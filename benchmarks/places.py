@@ -29,7 +29,7 @@ from data.metrics.ranked import measure
 from data.records import Taxon
 from recognize.confidence.place import OccurrenceModel, PlacePrior
 from recognize.place_names import place_of
-from recognize.scoring.stages import Ranking
+from recognize.scoring.ranking import Ranking
 from recognize.tower import Tower
 from training.collection import Photo, read_collection
 from training.starter.protocol import set_aside

@@ -22,7 +22,7 @@ from data.arrays import FloatArray
 from data.contracts import VectorTable
 from recognize.scoring.knowledge import Knowledge, Queries
 from recognize.scoring.presets import WEIGHTS, default
-from recognize.scoring.stages import Ranking
+from recognize.scoring.ranking import Ranking
 from recognize.scoring.vr_rag import vr_rag_v1, vr_rag_v2
 
 M = 100
@@ -39,12 +39,11 @@ def main() -> None:
     rng = np.random.default_rng(0)
     knowledge = _make(rng, arguments.species)
     texts, anchors = tuple(t.vectors for t in knowledge.chunks), knowledge.anchors.vectors
-    blends = tuple(np.ascontiguousarray(knowledge.blends[:, columns]) for columns in knowledge.blend_columns)
     weights = WEIGHTS["starter"]["several"]
     presets: dict[str, tuple[Callable[[Queries], list[Ranking]], tuple[FloatArray, ...]]] = {
         f"vr-rag-v1, m={M}": (lambda q: vr_rag_v1(knowledge, q, m=M), texts),
         "vr-rag-v1, m=30": (lambda q: vr_rag_v1(knowledge, q), texts),
-        f"vr-rag-v2, m={M}": (lambda q: vr_rag_v2(knowledge, q), blends),
+        f"vr-rag-v2, m={M}": (lambda q: vr_rag_v2(knowledge, q), knowledge.blends),
         f"default, m={M}": (lambda q: default(knowledge, q, weights=weights, m=M), (*texts, anchors)),
     }
     lines = [f"{'':24}{'photos':>8}{'bare s':>10}{'ours s':>10}{'ratio':>8}{'processor':>11}{'ms/photo':>10}"]

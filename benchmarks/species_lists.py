@@ -25,7 +25,7 @@ from recognize.confidence.calibration import SHIPPED, Chances, chances_of, read_
 from recognize.confidence.prior import ListPrior, SpeciesList, judged, temperature_of
 from recognize.scoring.knowledge import Knowledge, Queries
 from recognize.scoring.presets import WEIGHTS, FusionWeights, default
-from recognize.scoring.stages import Ranking
+from recognize.scoring.ranking import Ranking
 from recognize.scoring.vr_rag import anchors_only, text_only, vr_rag_v1, vr_rag_v2
 from recognize.settings import OFF_LIST_SHARE, UNKNOWN_PRIOR
 from training.starter.confidence.cases import Case, ask, lineages_of
@@ -49,7 +49,6 @@ PAIRS = (
     ("North America", "North America"), ("North America", "Denmark"), ("Europe", "Denmark"),
     ("Europe", "North America"), ("Nepal", "Nepal"), ("Nepal", "North America"),
 )  # fmt: skip
-EVERYTHING = 10_000  # number of species per ranking: all
 
 
 Cases = Mapping[int, Case]
@@ -63,7 +62,7 @@ def rank_photos(study: Study, setting: str, weights: Sequence[FusionWeights], ph
     for fold in range(N_FOLDS):
         mine = photos[folds[labels[photos]] == fold]
         model = study.seen if setting == "seen" else study.folds[fold]
-        found = ask(study, model, "three", mine, weights[fold], n_shown=EVERYTHING)
+        found = ask(study, model, "three", mine, weights[fold])
         cases |= zip(mine.tolist(), found, strict=True)
     return cases
 

@@ -14,7 +14,7 @@ from data.records import AnchorMatch, Answer, Candidate, SpeciesEntry, Taxon
 from recognize.answers import RANKS, UNKNOWN_FROM, Lineage, lineage_with_self, rank_of
 from recognize.confidence.calibration import Chances
 from recognize.scoring.knowledge import Knowledge
-from recognize.scoring.stages import Ranking
+from recognize.scoring.ranking import Ranking
 
 _CACHED: Final = 4_000  # species in memory
 _DIGITS: Final = 6  # of scores in results, the precision of float32

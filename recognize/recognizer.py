@@ -50,7 +50,7 @@ from recognize.photos import Decoded
 from recognize.place_names import Place, place_at
 from recognize.scoring.knowledge import Knowledge, Queries, read_knowledge
 from recognize.scoring.presets import WEIGHTS, FusionWeights, Settings, anchor_mode, check_contents, check_preset, score
-from recognize.scoring.stages import Ranking
+from recognize.scoring.ranking import Ranking
 from recognize.settings import GENERAL_PROFILE, MIN_CONFIDENCE, PLACE_ODDS, UNKNOWN_PRIOR
 
 
@@ -184,7 +184,7 @@ class Recognizer:
         self.min_confidence = min_confidence
         self.unknown_prior = unknown_prior
         """Prior probability of an unknown species; None estimates it for each list of photos."""
-        self._settings = Settings(weights=weights, n_shown=max(k, n_chunks or 0), profile=encoders.profile)
+        self._settings = Settings(weights=weights, profile=encoders.profile)
         check_preset(preset, self._settings)
         self._store = store
         self._encoders = encoders
@@ -216,8 +216,6 @@ class Recognizer:
         self.occurrence, self.place, self.place_odds, self.date = occurrence, place, place_odds, date
         if date is not None and quarter_of(date) is None:
             raise UsageError(f"Expected a date such as 2026-05-31, got {date}")
-        if occurrence is not None:
-            self._settings = replace(self._settings, n_shown=max(self._settings.n_shown, PlacePrior.reach))
         self._photos = KeptPhotos(encoders, batch_size=batch_size, engine=engine)
         hint = f"kb status --kb {store.path} shows whether its build is finished."
         if not store.taxon_ids:
@@ -481,7 +479,6 @@ class Recognizer:
             if not misfit:
                 self.calibration, self.calibration_id = calibration, calibration.id
                 self._parameters = calibration.parameters[self.preset][mode]
-                self._settings = replace(self._settings, n_shown=max(self._settings.n_shown, N_JUDGED))
                 return
             if calibration is own:
                 self.misfit = misfit
@@ -489,8 +486,6 @@ class Recognizer:
     def _prior(self, species_list: SpeciesList | None) -> ListPrior | None:
         if species_list is None:
             return None
-        # The list may promote any species of the pool, and shown scores are exact.
-        self._settings = replace(self._settings, n_shown=max(1, len(self._store.taxon_ids)))
         temperature, is_fitted = self._temperature()
         return ListPrior(species_list, self._store.taxon_ids, temperature=temperature, is_fitted=is_fitted)
 

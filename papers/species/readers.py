@@ -23,7 +23,7 @@ from papers.species.retrieval import Row, figures, genera
 from recognize.reader.reader import CandidateContext, Reader, SourceTexts, read_ahead
 from recognize.scoring.knowledge import Knowledge, read_knowledge
 from recognize.scoring.presets import Settings, check_contents, score
-from recognize.scoring.stages import Ranking
+from recognize.scoring.ranking import Ranking
 from recognize.settings import ReaderContext
 
 NO_RETRIEVAL: Final = "no retrieval"

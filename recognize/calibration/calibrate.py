@@ -25,9 +25,9 @@ from recognize.confidence.calibration import (
     shipped_calibration,
 )
 from recognize.confidence.evidence import FEATURES, mode_of
-from recognize.scoring.exact import Scores
 from recognize.scoring.knowledge import Knowledge
 from recognize.scoring.presets import WEIGHTS, FusionWeights, Settings, anchor_mode, check_contents, check_preset
+from recognize.scoring.ranking import Scores
 from recognize.settings import UNKNOWN_PRIOR
 
 _ROUNDS: Final = 50

@@ -6,7 +6,7 @@ Each is identified with its species in the knowledge base and without it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -28,10 +28,9 @@ from recognize.evaluation.encoded_photos import (
     near_duplicates,
     training_hashes,
 )
-from recognize.scoring.exact import Scores
 from recognize.scoring.knowledge import Knowledge, Queries, without_anchors, without_species
 from recognize.scoring.presets import Settings, score
-from recognize.scoring.stages import Ranking
+from recognize.scoring.ranking import Ranking, Scores
 
 OnProgress = Callable[[str, int, int], None]
 """Gets (noun, done, total)."""
@@ -77,7 +76,7 @@ class Identifier:
         `settings` have the weights of the whole knowledge base, and `taxa` are all its species.
         """
         self._preset = preset
-        self._settings = replace(settings, n_shown=max(settings.n_shown, N_JUDGED))
+        self._settings = settings
         self._knowledge = knowledge
         self._photos = photos
         self._names = [taxon.scientific_name for taxon in taxa]

@@ -23,9 +23,8 @@ from data.files import sha256_hex
 from data.records import vocabulary_hash
 from recognize.answers import RANKS, JudgedRank, Lineage
 from recognize.confidence.evidence import FEATURES, N_JUDGED, Mode
-from recognize.scoring.exact import Scores
 from recognize.scoring.presets import FusionWeights
-from recognize.scoring.stages import Ranking
+from recognize.scoring.ranking import Ranking, Scores
 from recognize.settings import UNKNOWN_PRIOR
 
 SCHEMA: Final = 3

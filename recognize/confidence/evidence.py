@@ -21,16 +21,15 @@ from data.records import Detection, Taxon, taxon_id
 from data.starter.knowledge import SPECIES_FILE, read_bytes
 from recognize.answers import RANKS, Lineage
 from recognize.detect.birds import CLASSES, SURE
-from recognize.scoring.exact import Scores, or_zero, rounded
 from recognize.scoring.knowledge import Knowledge, Queries
 from recognize.scoring.presets import anchor_mode
-from recognize.scoring.stages import Ranking
+from recognize.scoring.ranking import Ranking, Scores, cosines, or_zero
 
 Mode = Literal["none", "single", "several"]
 """Number of anchors of the species that have any, on average."""
 
 N_JUDGED: Final = 50
-"""Number of best species behind the masses; their scores are exact in every batch."""
+"""Number of best species behind the masses; all features of a ranking are theirs."""
 LEAST_BACKGROUND: Final = 0.05
 """A background of at most this share of the model's species says too little on unknown birds, and counts as none."""
 N_CROWD: Final = 20
@@ -94,12 +93,12 @@ def find_evidence(
         lineages: species -> lineages.
         temperature: divisor of the scores before the softmax.
     """
-    visual = queries.visual.astype(np.float64)
+    visual, seen = queries.visual, knowledge.with_anchors
     prototypes, centroids, background = (
-        rounded(visual @ matrix.T) if len(matrix) else np.empty((len(visual), 0)) for matrix in knowledge.exact_looks
+        cosines(visual, matrix).astype(np.float64) if len(matrix) else np.empty((len(visual), 0))
+        for matrix in (knowledge.prototypes, knowledge.centroids[seen], knowledge.background)
     )
-    seen, is_new = knowledge.with_anchors, knowledge.prototype_rows[knowledge.with_anchors] < 0
-    looks = np.concatenate([prototypes, centroids[:, is_new]], axis=1)
+    looks = np.concatenate([prototypes, centroids[:, knowledge.prototype_rows[seen] < 0]], axis=1)
     outside = _background_features(looks, background, len(knowledge.trained))
     best_prototype, best_visual = _best(prototypes), _best(centroids)
     every = np.concatenate([looks, background], axis=1)

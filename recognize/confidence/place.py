@@ -25,7 +25,7 @@ from data.errors import BadInput, MissingDependency
 from data.records import Candidate, Identification, Taxon
 from recognize.confidence.prior import SURE, Prior, quarter_of
 from recognize.place_names import Place
-from recognize.scoring.exact import Scores
+from recognize.scoring.ranking import Scores
 
 RARE: Final = 0.03
 """Occurrence below which a species is hardly expected."""

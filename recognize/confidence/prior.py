@@ -23,9 +23,8 @@ from data.records import Identification
 from recognize.answers import RANKS, Lineage
 from recognize.confidence.calibration import CHANCE_DIGITS, Chances, distributed, same_taxon
 from recognize.confidence.evidence import N_JUDGED
-from recognize.scoring.exact import Scores, rounded
 from recognize.scoring.presets import AnchorMode
-from recognize.scoring.stages import Ranking
+from recognize.scoring.ranking import Ranking, Scores
 from recognize.settings import OFF_LIST_SHARE, UNKNOWN_PRIOR
 
 N_QUARTERS: Final = 48
@@ -93,18 +92,13 @@ class Prior(ABC, Generic[TakenT]):
         """Return the log-odds of species against a neutral one."""
 
     def apply(self, ranking: Ranking, taken: TakenT) -> Ranking:
-        """Return the ranking with the boost in its scores and in the stage of the prior.
-
-        The scores of the species in reach must be exact.
-        """
+        """Return the ranking with the boost in its scores and in the stage of the prior."""
         boost = np.zeros(len(ranking.species))
         reached = ranking.species[: self.reach]
         boost[: len(reached)] = self.temperature * self.log_odds_of(reached, taken)
-        scores = rounded(ranking.scores + boost)
+        scores = ranking.scores + boost
         order = np.argsort(-scores, kind="stable")
-        # Beyond the exact scores a stage has none: NaN.
-        beyond = {name: np.full(len(scores) - len(values), np.nan) for name, values in ranking.stages.items()}
-        stages = {name: np.concatenate([values, beyond[name]])[order] for name, values in ranking.stages.items()}
+        stages = {name: values[order] for name, values in ranking.stages.items()}
         return replace(
             ranking, species=ranking.species[order], scores=scores[order], stages={**stages, self.stage: boost[order]}
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -104,12 +103,12 @@ class Knowledge:
         return np.diff(self.anchor_starts)
 
     @cached_property
-    def chunk_sample(self) -> NDArray[np.float64]:
+    def chunk_sample(self) -> FloatArray:
         """Vectors of evenly spaced chunks, with the columns of all encoders."""
         return np.concatenate([_sample(table.vectors) for table in self.chunks], axis=1)
 
     @cached_property
-    def anchor_sample(self) -> NDArray[np.float64]:
+    def anchor_sample(self) -> FloatArray:
         """Vectors of evenly spaced anchors; where these are few, also prototypes of any species.
 
         Photos are about as similar to prototypes as to anchors, so that a mean and a deviation come from enough rows.
@@ -117,7 +116,7 @@ class Knowledge:
         return _sample(self.anchors.vectors, self.prototypes, self.background)
 
     @cached_property
-    def prototype_sample(self) -> NDArray[np.float64]:
+    def prototype_sample(self) -> FloatArray:
         """Evenly spaced prototypes; where these are few, also those of the background."""
         return _sample(self.prototypes, self.background)
 
@@ -129,19 +128,10 @@ class Knowledge:
         return rows
 
     @cached_property
-    def blends(self) -> FloatArray:
-        """(text + image) / 2 of the `blended` species, from means per species, with the columns of all encoders."""
-        joined = np.empty((len(self.blended), sum(table.vectors.shape[1] for table in self.chunks)), dtype=np.float32)
-        for columns, text, image in zip(self.blend_columns, self.chunks, self.images, strict=True):
-            means = _species_means(text, self.n_species) + _species_means(image, self.n_species)
-            np.multiply(means[self.blended], np.float32(0.5), out=joined[:, columns])
-        return joined
-
-    @cached_property
-    def blend_columns(self) -> tuple[slice, ...]:
-        """Columns of each encoder in `blends`."""
-        ends = np.cumsum([0, *(table.vectors.shape[1] for table in self.chunks)]).tolist()
-        return tuple(slice(*pair) for pair in pairwise(ends))
+    def blends(self) -> tuple[FloatArray, ...]:
+        """(text + image) / 2 of the `blended` species for each encoder, from means per species."""
+        text, images = ([_species_means(table, self.n_species) for table in of] for of in (self.chunks, self.images))
+        return tuple(((one + other) / np.float32(2))[self.blended] for one, other in zip(text, images, strict=True))
 
     @cached_property
     def blended(self) -> IntArray:
@@ -169,11 +159,11 @@ class Knowledge:
         return np.flatnonzero(self.anchor_counts)
 
     @cached_property
-    def exact_looks(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Unit rows in float64: the prototypes, the mean directions of `with_anchors`, and the background."""
-        centroids = self.mean_anchors()[self.with_anchors].astype(np.float64)
-        centroids /= np.maximum(self.anchor_lengths[self.with_anchors], _SHORTEST)[:, None]
-        return self.prototypes.astype(np.float64), centroids, self.background.astype(np.float64)
+    def centroids(self) -> FloatArray:
+        """Mean direction of each species' anchors, `(n_species, dim)` unit rows, zero without anchors."""
+        lengths = np.where(self.anchor_lengths > _SHORTEST, self.anchor_lengths, 1.0)
+        centroids: FloatArray = (self.mean_anchors() / lengths[:, None]).astype(np.float32)
+        return centroids
 
     @cached_property
     def _most_anchors(self) -> int:
@@ -223,12 +213,12 @@ def _read_prototypes(encoders: Encoders) -> tuple[tuple[str, ...], FloatArray]:
     return encoders.visual.prototypes()
 
 
-def _sample(vectors: FloatArray, *others: FloatArray) -> NDArray[np.float64]:
+def _sample(vectors: FloatArray, *others: FloatArray) -> FloatArray:
     """Return up to `_SAMPLE` evenly spaced rows; others complete fewer than `_FEW`, too few for a deviation."""
     found = _evenly(vectors, _SAMPLE)
     if len(found) < _FEW and (filled := [matrix for matrix in others if len(matrix)]):
         found = np.concatenate([found, _evenly(np.concatenate(filled), _SAMPLE - len(found))])
-    return found.astype(np.float64)
+    return found
 
 
 def _evenly(vectors: FloatArray, n: int) -> FloatArray:

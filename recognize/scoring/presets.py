@@ -11,33 +11,21 @@ import numpy as np
 
 from data.arrays import FloatArray, IntArray
 from data.errors import ConfigError, MissingContents, UsageError
-from recognize.scoring.exact import (
-    DOUBT,
-    Pairs,
-    Product,
-    Rescore,
-    Scores,
-    Stages,
-    dot_pairs,
-    find_pools,
-    or_zero,
-    rounded,
-    settle,
-)
 from recognize.scoring.knowledge import Knowledge, Queries, check_queries
-from recognize.scoring.stages import (
-    N_SHOWN,
-    STRETCH,
-    AnchorStage,
+from recognize.scoring.ranking import (
+    Pairs,
     Ranking,
-    TextStage,
-    anchor_product,
+    Scores,
+    anchored,
+    best_rows,
+    cosines,
     mean_of,
-    named_encoders,
-    rank_photos,
+    or_zero,
+    pair_cosines,
+    rank_blocks,
     rankings,
-    rows_of,
-    text_product,
+    taken,
+    text_cosines,
 )
 from recognize.scoring.vr_rag import anchors_only, direct_rag, text_only, vr_rag_v1, vr_rag_v2
 from recognize.settings import CHUNK_PRESETS
@@ -45,7 +33,6 @@ from recognize.settings import CHUNK_PRESETS
 AnchorMode = Literal["single", "several"]
 
 _ALIKE: Final = 1e-6  # a smaller deviation is rounding
-_SCALED: Final = 512  # photos at once, which bounds memory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,14 +87,7 @@ def anchor_mode(knowledge: Knowledge) -> AnchorMode:
     return "several" if counts.sum() >= 1.5 * max(1, (counts > 0).sum()) else "single"
 
 
-def default(
-    knowledge: Knowledge,
-    queries: Queries,
-    *,
-    weights: FusionWeights,
-    m: int = 100,
-    n_shown: int = N_SHOWN,
-) -> list[Ranking]:
+def default(knowledge: Knowledge, queries: Queries, *, weights: FusionWeights, m: int = 100) -> list[Ranking]:
     """Return for each photo the species of the `m` best chunks, anchors and prototypes, ranked by all stages together.
 
     The text score of a species is that of its best chunk, the visual score the cosine to the centroid of its anchors.
@@ -118,207 +98,71 @@ def default(
     `text_part`, `visual_part` and `prototype_part` are the contributions to the final score.
     """
     check_queries((*queries.text_image, queries.visual), (*knowledge.chunks, knowledge.anchors))
-    chunk_owners, anchor_owners = knowledge.chunk_owners, knowledge.anchors.owners
+    anchors, rows_of, lacks_anchors = knowledge.anchors, knowledge.prototype_rows, knowledge.anchor_counts == 0
+    has_prototypes = len(knowledge.trained) > 0
 
-    text_scales = _scale(queries.text_image, knowledge.chunk_sample)
-    visual_scales = _scale((queries.visual,), knowledge.anchor_sample)
-    prototype_scales = _scale((queries.visual,), knowledge.prototype_sample) if len(knowledge.trained) else None
+    def rank(block: Queries) -> list[Ranking]:
+        by_encoder = text_cosines(knowledge, block)
+        text, texts = mean_of(by_encoder), np.concatenate(block.text_image, axis=1) / np.float32(len(by_encoder))
+        pools = [(text, knowledge.chunk_owners), (cosines(block.visual, anchors.vectors), anchors.owners)]
+        if has_prototypes:
+            pools.append((cosines(block.visual, knowledge.prototypes), knowledge.trained))
+        species = _species_of([(best_rows(scores, m), owners) for scores, owners in pools], len(block), knowledge)
+        chunks = _best_chunks(knowledge, text, species)
+        s_c = taken(text, chunks)
+        s_i = pair_cosines(block.visual, knowledge.centroids, anchored(species, knowledge))
+        is_trained = rows_of[species.items] >= 0
+        text_part = _scaled(s_c, species, texts, knowledge.chunk_sample)
+        text_part *= np.where(is_trained, weights.trained_text, weights.text)
+        visual_part = _scaled(s_i, species, block.visual, knowledge.anchor_sample)
+        visual_part *= np.where(is_trained, weights.trained_visual, weights.visual)
+        stages = {"text": s_c, "visual": s_i, "text_part": text_part, "visual_part": visual_part}
+        total = text_part + visual_part
+        if has_prototypes:
+            s_p = taken(pools[-1][0], Pairs(species.photos, rows_of[species.items]))
+            scaled = weights.prototype * _scaled(s_p, species, block.visual, knowledge.prototype_sample)
+            stages |= {"prototype": s_p, "prototype_part": np.where(is_trained, scaled, weights.new_species)}
+            total = total + stages["prototype_part"]
+        stages |= {name: taken(scores, chunks) for name, scores in zip(knowledge.names, by_encoder, strict=True)}
+        return rankings(len(block), species, total, stages, lacks_anchors=lacks_anchors)
 
-    def rank(photos: slice, scores: list[FloatArray]) -> list[Ranking]:
-        chunk_scores, anchor_scores, *prototype_scores = scores
-        batch = queries[photos]
-        text = TextStage.of(knowledge, batch)
-        anchors = AnchorStage(knowledge, batch.visual, "centroid")
-        scale = prototype_scales[photos] if prototype_scales else None
-        prototypes = _Prototypes(knowledge, batch.visual, weights, scale)
-        text_scale, visual_scale = text_scales[photos], visual_scales[photos]
-        chunks = find_pools(chunk_scores, m, text.mean)
-        seen = find_pools(anchor_scores, m, anchors.cosines)
-        proposed = [Pairs(chunks.photos, chunk_owners[chunks.items]), Pairs(seen.photos, anchor_owners[seen.items])]
-        if prototype_scores:
-            proposed.append(prototypes.pool(prototype_scores[0], m))
-        species = _unique_pairs(proposed, knowledge.n_species)
-        text_weights, visual_weights = prototypes.weights_of(species.items)
-        best_chunk = _best_chunks(knowledge, chunk_scores, species, text.mean)
-
-        def fuse(at: IntArray, s_c: Scores, s_i: Scores, s_p: Scores) -> tuple[Scores, Scores, Scores]:
-            photos = species.photos[at]
-            return (
-                text_weights[at] * text_scale.apply(photos, s_c),
-                visual_weights[at] * visual_scale.apply(photos, s_i),
-                prototypes.part(species[at], s_p),
-            )
-
-        def explain(at: IntArray) -> tuple[Scores, Stages]:
-            by_encoder = _text_cosines(text, Pairs(species.photos[at], best_chunk[at]))
-            s_c, s_i, s_p = mean_of(by_encoder), anchors.exactly(species[at]), prototypes.exactly(species[at])
-            parts = fuse(at, s_c, s_i, s_p)
-            return _total(parts), {
-                "text": s_c,
-                "visual": s_i,
-                "text_part": parts[0],
-                "visual_part": parts[1],
-                **({"prototype": s_p, "prototype_part": parts[2]} if prototype_scores else {}),
-                **named_encoders(knowledge, by_encoder),
-            }
-
-        text_scores = _rough_texts(chunk_scores, Pairs(species.photos, best_chunk))
-        visual_scores = anchors.of_product(species, anchor_scores)
-        rough = fuse(np.arange(len(species)), text_scores, visual_scores, prototypes.roughly(species, prototype_scores))
-        stretches = text_scale.stretch, visual_scale.stretch * STRETCH, prototypes.stretch
-        settled = settle(species, _total(rough), explain, n_shown=n_shown, doubts=_doubts(weights, *stretches))
-        return rankings(
-            settled,
-            species[settled.order],
-            n_photos=len(batch),
-            n_shown=n_shown,
-            n_without=np.bincount(species.photos[anchors.counts(species.items) == 0], minlength=len(batch)),
-        )
-
-    products = [text_product(knowledge, queries), anchor_product(knowledge, queries)]
-    if len(knowledge.trained):
-        products.append(Product((queries.visual,), (knowledge.prototypes,)))
-    return rank_photos(len(queries), products, rank)
+    return rank_blocks(queries, rank)
 
 
-def _doubts(weights: FusionWeights, text: Scores, visual: Scores, prototype: Scores) -> Scores:
-    """Return the doubt on each photo's scores, which grows with the scaling of its stages."""
-    text_weight = max(abs(weights.text), abs(weights.trained_text))
-    visual_weight = max(abs(weights.visual), abs(weights.trained_visual))
-    doubts: Scores = DOUBT * (text_weight * text + visual_weight * visual + abs(weights.prototype) * prototype)
-    return doubts
+def _species_of(pools: Sequence[tuple[Pairs, IntArray]], n_photos: int, knowledge: Knowledge) -> Pairs:
+    """Return the species of rows of several tables with their owners, each once a photo, ascending."""
+    is_pooled = np.zeros((n_photos, knowledge.n_species), dtype=bool)
+    for pool, owners in pools:
+        is_pooled[pool.photos, owners[pool.items]] = True
+    return Pairs(*is_pooled.nonzero())
 
 
-def _total(parts: tuple[Scores, ...]) -> Scores:
-    return sum(parts[1:], start=parts[0])
-
-
-def _unique_pairs(proposed: Sequence[Pairs], n_species: int) -> Pairs:
-    """Return all pairs of photo and species, each once, in order."""
-    keys = np.sort(np.concatenate([pairs.photos * n_species + pairs.items for pairs in proposed]))
-    pairs = Pairs(*np.divmod(keys, n_species))
-    return pairs[pairs.is_new()]  # `np.unique` takes five times as long
-
-
-class _Prototypes:
-    """Prototype scores of species that the visual encoder was trained on."""
-
-    def __init__(self, knowledge: Knowledge, queries: FloatArray, weights: FusionWeights, scale: _Scale | None) -> None:
-        self._matrix, self._queries, self._weights, self._scale = knowledge.prototypes, queries, weights, scale
-        self._trained, self._row_of = knowledge.trained, knowledge.prototype_rows
-
-    @property
-    def stretch(self) -> Scores:
-        """Scaling of the stage for each photo."""
-        return np.zeros(len(self._queries)) if self._scale is None else self._scale.stretch
-
-    def pool(self, scores: FloatArray, m: int) -> Pairs:
-        """Return the species of the `m` best prototypes."""
-        rows = find_pools(scores, m, lambda rows: dot_pairs(self._matrix, self._queries, rows))
-        return Pairs(rows.photos, self._trained[rows.items])
-
-    def weights_of(self, species: IntArray) -> tuple[Scores, Scores]:
-        """Return the weights of text and anchors for each species."""
-        is_trained, weights = self._row_of[species] >= 0, self._weights
-        return np.where(is_trained, weights.trained_text, weights.text), np.where(
-            is_trained, weights.trained_visual, weights.visual
-        )
-
-    def roughly(self, species: Pairs, scores: list[FloatArray]) -> Scores:
-        """Return the prototype scores from the product, NaN without a prototype."""
-        found, at = np.full(len(species), np.nan), self._row_of[species.items]
-        if scores:
-            found[at >= 0] = scores[0][species.photos[at >= 0], at[at >= 0]]
-        return found
-
-    def exactly(self, species: Pairs) -> Scores:
-        """Return the prototype scores in float64, NaN without a prototype."""
-        found, at = np.full(len(species), np.nan), self._row_of[species.items]
-        if (at >= 0).any():
-            found[at >= 0] = dot_pairs(self._matrix, self._queries, Pairs(species.photos, at)[at >= 0])
-        return found
-
-    def part(self, species: Pairs, scores: Scores) -> Scores:
-        """Return the contribution to the final score, a bonus for species without a prototype."""
-        if self._scale is None:
-            return np.zeros(len(species))
-        scaled = self._weights.prototype * self._scale.apply(species.photos, scores)
-        return np.where(self._row_of[species.items] >= 0, scaled, self._weights.new_species)
-
-
-@dataclass(frozen=True, slots=True)
-class _Scale:
-    """Mean and scaling of the scores of photos over a knowledge base, `(n_photos,)` each."""
-
-    means: Scores
-    stretch: Scores
-    """1 / standard deviation, 0 if all scores are equal."""
-
-    def __getitem__(self, photos: slice) -> _Scale:
-        return _Scale(self.means[photos], self.stretch[photos])
-
-    def apply(self, photos: IntArray, scores: Scores) -> Scores:
-        """Return standardised scores; 0 for NaN, or if all scores are equal."""
-        return or_zero((scores - self.means[photos]) * self.stretch[photos])
-
-
-def _scale(queries: tuple[FloatArray, ...], sample: Scores) -> _Scale:
-    """Return the scale of each photo over sampled rows with the columns of all encoders.
-
-    In float64, so that the scale of a photo does not depend on its batch.
-    """
-    n_photos = len(queries[0])
-    scales = _Scale(np.zeros(n_photos), np.zeros(n_photos))
-    for first in range(0, n_photos if len(sample) else 0, _SCALED):
-        photos = slice(first, first + _SCALED)
-        scores = np.concatenate([query[photos] for query in queries], axis=1, dtype=np.float64) @ sample.T
-        scores /= len(queries)
-        means = np.add.reduce(scores, axis=1) / len(sample)
-        scores -= means[:, None]
-        deviations = np.sqrt(np.einsum("ij,ij->i", scores, scores) / len(sample))
-        scales.means[photos] = means
-        np.divide(1.0, deviations, out=scales.stretch[photos], where=deviations >= _ALIKE)
-    return scales
-
-
-def _rough_texts(scores: FloatArray, rows: Pairs) -> Scores:
-    """Return the scores of chunks from the product; NaN for row -1, no chunk."""
-    found, has = np.full(len(rows), np.nan), rows.items >= 0
-    found[has] = scores[rows.photos[has], rows.items[has]]
-    return found
-
-
-def _text_cosines(text: TextStage, rows: Pairs) -> Scores:
-    """Return the cosines of chunks, `(n_encoders, n)`; NaN for row -1, no chunk."""
-    cosines = np.full((len(text.matrices), len(rows)), np.nan)
-    has = rows.items >= 0
-    cosines[:, has] = text.by_encoder(rows[has])
-    return cosines
-
-
-def _best_chunks(knowledge: Knowledge, scores: FloatArray, species: Pairs, rescore: Rescore) -> IntArray:
+def _best_chunks(knowledge: Knowledge, scores: FloatArray, species: Pairs) -> Pairs:
     """Return the row of each species' best chunk, the first in a tie; -1 without text."""
-    counts = knowledge.chunk_counts[species.items]
     best = np.full(len(species), -1, dtype=np.intp)
-    has = counts > 0
-    if not has.any():
-        return best
-    counts = counts[has]
-    rows, firsts = rows_of(knowledge.chunk_starts, species[has], counts)
-    found = scores[rows.photos, rows.items]
-    close = found >= np.repeat(np.maximum.reduceat(found, firsts) - np.float32(DOUBT), counts)
-    n_close = np.add.reduceat(close, firsts, dtype=np.intp)
-    if len(rows) == len(firsts) or (n_close == 1).all():
-        best[has] = rows.items[close]
-        return best
-    rivals = np.flatnonzero(close & np.repeat(n_close > 1, counts))
-    exact = np.where(close, 0.0, -np.inf)
-    exact[rivals] = rounded(rescore(rows[rivals]))
-    # The first row with the best score of its species.
-    winners = np.flatnonzero(exact == np.repeat(np.maximum.reduceat(exact, firsts), counts))
-    of_species = np.searchsorted(firsts, winners, side="right") - 1
-    best[has] = rows.items[winners[np.searchsorted(of_species, np.arange(len(firsts)))]]
-    return best
+    has = np.flatnonzero(knowledge.chunk_counts[species.items])
+    if len(has):
+        counts = knowledge.chunk_counts[species.items[has]]
+        firsts = counts.cumsum() - counts
+        rows = (knowledge.chunk_starts[species.items[has]] - firsts).repeat(counts) + np.arange(counts.sum())
+        found = scores[species.photos[has].repeat(counts), rows]
+        winners = np.flatnonzero(found == np.maximum.reduceat(found, firsts).repeat(counts))
+        best[has] = rows[winners[winners.searchsorted(firsts)]]
+    return Pairs(species.photos, best)
+
+
+def _scaled(scores: Scores, species: Pairs, queries: FloatArray, sample: FloatArray) -> Scores:
+    """Return scores standardised by mean and deviation of each photo's over a sample of the knowledge base.
+
+    They are 0 for NaN, or where all scores of the sample are equal. `queries` are `(n_photos, dim)`; where `scores` are
+    a mean over encoders, query and sample have the columns of all.
+    """
+    if not len(sample):
+        return np.zeros(len(scores))
+    sampled = cosines(queries, sample).astype(np.float64)
+    means, deviations = sampled.mean(axis=1), sampled.std(axis=1)
+    stretch = np.where(deviations < _ALIKE, 0.0, 1 / np.maximum(deviations, _ALIKE))
+    return or_zero((scores - means[species.photos]) * stretch[species.photos])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -328,8 +172,6 @@ class Settings:
     m: int | None = None
     """Size of the pool."""
     weights: FusionWeights | None = None
-    n_shown: int = N_SHOWN
-    """Species per photo with scores of every stage."""
     profile: str = "starter"
     """Profile that selects the weights of `default`."""
 
@@ -383,4 +225,4 @@ def score(name: str, knowledge: Knowledge, queries: Queries, settings: Settings)
     options: dict[str, Any] = {} if settings.m is None else {"m": settings.m}
     if name == "default":
         options["weights"] = settings.weights or WEIGHTS[settings.profile][anchor_mode(knowledge)]
-    return PRESETS[name](knowledge, queries, n_shown=settings.n_shown, **options)
+    return PRESETS[name](knowledge, queries, **options)

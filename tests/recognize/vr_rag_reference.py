@@ -82,10 +82,11 @@ def v1(world: Any, text_queries: Any, visual_query: Any, m: Any) -> Any:
 
 
 def text_only(world: Any, text_queries: Any, m: Any) -> Any:
-    """Return (ranked chunks, ranked species)."""
+    """Return (ranked chunks, ranked species, their scores)."""
     text = text_scores(world, text_queries)
     chunks = [row for _, row in best_first([(score, row) for row, score in enumerate(text)])[:m]]
-    return chunks, each_once([world.chunk_owners[row] for row in chunks])
+    species = each_once([world.chunk_owners[row] for row in chunks])
+    return chunks, species, [max(text[row] for row in chunks if world.chunk_owners[row] == one) for one in species]
 
 
 def anchors_only(world: Any, visual_query: Any, m: Any) -> Any:

@@ -14,7 +14,7 @@ from data.arrays import FloatArray, IntArray, as_unit_rows
 from data.contracts import VectorTable
 from recognize.scoring.knowledge import Knowledge, Queries
 from recognize.scoring.presets import FusionWeights, default
-from recognize.scoring.stages import Ranking
+from recognize.scoring.ranking import Ranking
 from recognize.scoring.vr_rag import anchors_only, text_only, vr_rag_v1, vr_rag_v2
 from recognize.starter.encoders import Heads, read_heads
 from training.starter.fitting import Sample, as_fusion_weights, fit_weights, stage_scores

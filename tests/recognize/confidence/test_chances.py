@@ -21,7 +21,7 @@ from recognize.confidence.calibration import (
 )
 from recognize.confidence.evidence import FEATURES, N_JUDGED
 from recognize.scoring.presets import WEIGHTS
-from recognize.scoring.stages import Ranking
+from recognize.scoring.ranking import Ranking
 from recognize.settings import UNKNOWN_PRIOR
 from tests.recognize.birds_in_memory import bird
 from tests.toy.encoders import Counting

@@ -18,7 +18,7 @@ from recognize.confidence.evidence import (
 )
 from recognize.detect.birds import seen_kind
 from recognize.scoring.knowledge import Knowledge, Queries
-from recognize.scoring.stages import Ranking
+from recognize.scoring.ranking import Ranking
 
 LINEAGES = [
     {"genus": "Setophaga", "family": "Parulidae", "order": "Passeriformes"},

@@ -15,7 +15,7 @@ from recognize.confidence.calibration import Chances, candidate_confidences, shi
 from recognize.confidence.place import PlacePrior, contradicts, week_of
 from recognize.confidence.prior import TEMPERATURES, ListFit, ListPrior, judged, quarter_of, temperature_of
 from recognize.place_names import Place
-from recognize.scoring.stages import Ranking
+from recognize.scoring.ranking import Ranking
 from tests.recognize.birds_in_memory import BIRDS, bird
 
 IDS = tuple(f"species-{i}" for i in range(10))

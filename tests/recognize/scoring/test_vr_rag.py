@@ -9,11 +9,8 @@ from hypothesis import strategies as st
 
 from data.arrays import as_unit_rows
 from data.contracts import VectorTable
-from recognize.scoring import exact
-from recognize.scoring.exact import DOUBT, Pairs
 from recognize.scoring.knowledge import Knowledge, Queries
 from recognize.scoring.presets import FusionWeights, anchor_mode, default
-from recognize.scoring.stages import AnchorStage
 from recognize.scoring.vr_rag import anchors_only, text_only, vr_rag_v1, vr_rag_v2
 from tests.recognize import vr_rag_reference as reference
 
@@ -87,41 +84,44 @@ PRESETS: dict[str, Any] = {
 }  # fmt: skip
 
 
-def check(preset: str, made: Any, kind: str, m: int) -> None:
+def check(preset: str, made: Any, m: int, *, has_ties: bool) -> None:
+    """Compare with the reference: the order may differ where its scores differ by less than rounding."""
     knowledge, queries, world = made
     rankings = PRESETS[preset](knowledge, queries, m=m)
     assert len(rankings) == len(queries)
     for i, ranking in enumerate(rankings):
         text, look = [q[i].tolist() for q in queries.text_image], queries.visual[i].tolist()
+        chunks: Any = None
         if preset == "vr-rag-v1":
             chunks, species, scores, n_without = reference.v1(world, text, look, m)
-            assert (ranking.chunks.tolist(), ranking.n_without_anchors) == (chunks, n_without)
+            assert ranking.n_without_anchors == n_without
         elif preset == "vr-rag-v2":
             species, scores = reference.v2(world, text, look, m)
-            bare = [one not in world.anchor_owners for one in species]
+            bare = [one not in world.anchor_owners for one in ranking.species]
             assert ranking.n_without_anchors == sum(bare)
-            assert np.isnan(ranking.stages["visual"]).tolist() == bare[:10]
+            assert np.isnan(ranking.stages["visual"]).tolist() == bare
         elif preset == "text-only":
-            chunks, species = reference.text_only(world, text, m)
-            assert ranking.chunks.tolist() == chunks
-            scores = ranking.scores
+            chunks, species, scores = reference.text_only(world, text, m)
         elif preset == "anchors-only":
             species, scores = reference.anchors_only(world, look, m)
         else:
             species, scores = reference.default(world, text, look, m, 0.25)
-        assert ranking.species.tolist() == species
-        assert ranking.scores[:10] == pytest.approx(scores[:10], abs=1e-6)
-        rough = 1e-6 if preset != "default" else 1e-2 if kind == "alike" else 1e-5
-        assert ranking.scores == pytest.approx(scores, abs=rough)
+        if has_ties:
+            assert ranking.species.tolist() == species
+            assert chunks is None or ranking.chunks.tolist() == chunks
+        assert chunks is None or sorted(ranking.chunks) == sorted(chunks)
+        rounding = 1e-5 if preset == "default" else 1e-6  # scores in standard deviations of a tenth of a cosine
+        of_species = dict(zip(species, scores, strict=True))
+        assert [of_species[one] for one in ranking.species] == pytest.approx(scores, abs=rounding)
+        assert ranking.scores == pytest.approx(scores, abs=rounding)
 
 
-# Vectors whose true ties a preset keeps: a blend is rounded to float32, and so is the length of a mean anchor.
-EXACT = {"vr-rag-v2": {"random", "coarse", "equal", "doubled"}, "default": {"random", "equal"}}
 CASES = [
     ("vr-rag-v1", "many chunks, few anchors", "coarse", 30),
-    ("vr-rag-v1", "hundreds", "alike", 30),
+    ("vr-rag-v1", "hundreds", "alike", 2000),
     ("vr-rag-v2", "hundreds", "random", 100),
-    ("text-only", "hundreds", "alike", 30),
+    ("text-only", "hundreds", "alike", 2000),
+    ("text-only", "hundreds", "doubled", 30),
     ("anchors-only", "hundreds", "doubled", 1000),
     ("default", "hundreds", "random", 100),
 ]
@@ -129,20 +129,18 @@ CASES = [
 
 @pytest.mark.parametrize(("preset", "shape", "kind", "m"), CASES)
 def test_rankings_match_plain_loops(preset: str, shape: str, kind: str, m: int) -> None:
-    check(preset, make(shape, kind), kind, m)
+    check(preset, make(shape, kind), m, has_ties=kind != "alike")
 
 
 @given(data=st.data())
 @settings(max_examples=60)
 def test_rankings_of_any_shape_match_plain_loops(data: st.DataObject) -> None:
-    preset = data.draw(st.sampled_from(sorted(PRESETS)))
-    kind = data.draw(st.sampled_from(sorted(EXACT.get(preset, set(KINDS)))))
-    few = preset == "vr-rag-v2" and kind != "random"  # a mean of three vectors is not exact in binary
-    chunks, anchors = (data.draw(st.tuples(st.integers(0, 2), st.integers(0, 2 if few else 4))) for _ in range(2))
-    n_species, n_encoders = data.draw(st.integers(1, 30)), data.draw(st.integers(1, 2 if few else 3))
+    preset, kind = data.draw(st.sampled_from(sorted(PRESETS))), data.draw(st.sampled_from(["random", "equal"]))
+    chunks, anchors = (data.draw(st.tuples(st.integers(0, 2), st.integers(0, 4))) for _ in range(2))
+    n_species, n_encoders = data.draw(st.integers(1, 30)), data.draw(st.integers(1, 3))
     shape = (n_species, (min(chunks), max(chunks)), (min(anchors), max(anchors)), n_encoders)
     m, seed = data.draw(st.sampled_from([1, 5, 30, 1000])), data.draw(st.integers(0, 9))
-    check(preset, make(shape, kind, seed=seed), kind, m)
+    check(preset, make(shape, kind, seed=seed), m, has_ties=True)
 
 
 @pytest.mark.parametrize("alike", ["text", "visual"])
@@ -153,34 +151,21 @@ def test_a_stage_with_equal_rows_contributes_zero(alike: str) -> None:
         rows.vectors[:] = rows.vectors[:1]
     for ranking in default(knowledge, queries, weights=FusionWeights(text=1.0, visual=1.0)):
         other = "visual" if alike == "text" else "text"
-        assert ranking.stages[f"{alike}_part"].tolist() == [0.0] * 10
-        assert ranking.scores[:10].tolist() == ranking.stages[f"{other}_part"].round(12).tolist()
-
-
-def test_rounding_does_not_affect_centroids_of_nearly_opposite_anchors() -> None:
-    rng = np.random.default_rng(0)
-    looks = random_units(rng, 60, 10)
-    looks[1::2] = as_unit_rows(-looks[::2] + 1e-4 * rng.standard_normal((30, 10)))
-    owners = np.repeat(np.arange(30), 2)
-    anchors = VectorTable(ids=tuple(map(str, range(60))), owners=owners, vectors=looks)
-    world = reference.World(30, [[]], [], looks.tolist(), owners.tolist(), [], [])
-    queries = random_units(rng, 70, 10)
-    known = Knowledge(n_species=30, names=(), chunks=(), anchors=anchors)
-    pairs = Pairs(np.repeat(np.arange(70), 30), np.tile(np.arange(30), 70))
-    scores = AnchorStage(known, queries, "centroid").of_product(pairs, queries @ looks.T)
-    expected = [reference.anchor_score(world, query.tolist(), i, "centroid") for query in queries for i in range(30)]
-    assert scores == pytest.approx(expected, abs=1e-3)
+        assert not ranking.stages[f"{alike}_part"].any()
+        assert ranking.scores == pytest.approx(ranking.stages[f"{other}_part"])
 
 
 @pytest.mark.parametrize("preset", sorted(PRESETS))
-def test_a_ranking_does_not_depend_on_the_other_photos(preset: str) -> None:
-    knowledge, queries, _ = make("hundreds", "alike", n_photos=520)
+def test_a_photo_has_the_same_bits_alone_and_among_others(preset: str) -> None:
+    knowledge, queries, _ = make("hundreds", "alike", n_photos=200)
     together = PRESETS[preset](knowledge, queries)
-    for i in (0, 17, 127, 128, 511, 512, 519):
+    for i in (0, 17, 63, 64, 199):
         alone = PRESETS[preset](knowledge, queries[i : i + 1])[0]
         assert alone.species.tolist() == together[i].species.tolist()
-        assert alone.scores == pytest.approx(together[i].scores, abs=1e-2)
-        assert alone.scores[:10] == pytest.approx(together[i].scores[:10], rel=1e-11)
+        assert alone.scores.tobytes() == together[i].scores.tobytes()
+        assert {name: values.tobytes() for name, values in alone.stages.items()} == {
+            name: values.tobytes() for name, values in together[i].stages.items()
+        }
 
 
 def test_the_anchor_mode_follows_the_number_of_anchors_and_vectors_of_another_length_are_refused() -> None:
@@ -190,21 +175,3 @@ def test_the_anchor_mode_follows_the_number_of_anchors_and_vectors_of_another_le
         vr_rag_v1(knowledge, wrong)
     shapes = ("one chunk, three anchors", "one species", "no anchors")
     assert [anchor_mode(make(shape, "random")[0]) for shape in shapes] == ["several", "single", "single"]
-
-
-def test_errors_below_half_of_the_doubt_change_no_ranking(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Weights and the spread of a photo's scores scale the stages, and product errors with them."""
-    doubled, alike = (make("hundreds", kind, n_photos=20)[:2] for kind in ("doubled", "alike"))
-
-    def rank() -> Any:
-        found = (*PRESETS["default"](*alike), *anchors_only(*doubled), *anchors_only(*alike))
-        return [ranking.species.tolist() for ranking in found]
-
-    expected, plain, rng = rank(), exact.multiply, np.random.default_rng(3)
-
-    def off(queries: Any, matrix: Any) -> Any:
-        scores = plain(queries, matrix)
-        return scores + (0.45 * DOUBT * rng.choice([-1, 1], size=scores.shape)).astype(np.float32)
-
-    monkeypatch.setattr(exact, "multiply", off)
-    assert rank() == expected

@@ -22,8 +22,8 @@ from recognize.calibration.calibrate import newton
 from recognize.calibration.cases import Truths, fit_temperature
 from recognize.confidence.calibration import SHIPPED, Calibration, Coefficients, Parameters, calibration_bytes
 from recognize.confidence.evidence import FEATURES, Mode
-from recognize.scoring.exact import Scores
 from recognize.scoring.presets import PRESETS, WEIGHTS, FusionWeights
+from recognize.scoring.ranking import Scores
 from recognize.starter.encoders import load_starter
 from training.starter.confidence.worlds import Run, World, draw_runs, read_world
 from training.starter.protocol import StudyCollection, read_study_collection

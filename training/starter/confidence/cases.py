@@ -13,10 +13,9 @@ from data.records import taxon_id
 from data.starter.knowledge import read_species
 from recognize.answers import JudgedRank, Lineage
 from recognize.confidence.evidence import N_JUDGED, find_evidence
-from recognize.scoring.exact import Scores
 from recognize.scoring.knowledge import Knowledge, Queries
 from recognize.scoring.presets import FusionWeights, default
-from recognize.scoring.stages import Ranking
+from recognize.scoring.ranking import Ranking, Scores
 from training.starter.study import Model, Study
 
 
@@ -76,7 +75,6 @@ def ask(
     *,
     is_unknown: bool = False,
     vocabulary: IntArray | None = None,
-    n_shown: int = N_JUDGED,
 ) -> list[Case]:
     """Return the cases of some photos, in their order.
 
@@ -88,7 +86,6 @@ def ask(
         weights: weights of the default preset.
         is_unknown: leave each photo's own species out of the knowledge base.
         vocabulary: species of the knowledge base, ascending; default: all.
-        n_shown: species per ranking.
     """
     vocabulary = study.everything if vocabulary is None else vocabulary
     truth = study.collection.labels[photos]
@@ -98,7 +95,7 @@ def ask(
     for mine, included in groups if is_unknown else [(np.ones(len(photos), dtype=bool), vocabulary)]:
         knowledge = model.knowledge(mode, included)
         queries = model.queries(photos[mine])
-        rankings = default(knowledge, queries, weights=weights, n_shown=n_shown)
+        rankings = default(knowledge, queries, weights=weights)
         for row, (at, ranking) in enumerate(zip(np.flatnonzero(mine), rankings, strict=True)):
             cases[int(at)] = Case(
                 truth=int(truth[at]), ranking=ranking, queries=queries[slice(row, row + 1)], knowledge=knowledge,

@@ -34,7 +34,7 @@ from recognize.confidence.calibration import (
     sample_of,
 )
 from recognize.confidence.evidence import Mode
-from recognize.scoring.exact import Scores
+from recognize.scoring.ranking import Scores
 from recognize.settings import MIN_CONFIDENCE
 from training.starter.confidence.calibrate import fit_all, fitting_photos
 from training.starter.confidence.charts import Line, Panel, draw

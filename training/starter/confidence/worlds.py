@@ -30,10 +30,9 @@ from recognize import load_encoders
 from recognize.answers import RANKS, Lineage, lineage_with_self
 from recognize.confidence.evidence import N_JUDGED, Mode, find_evidence, mode_of
 from recognize.photos import encode_in_batches
-from recognize.scoring.exact import Scores
 from recognize.scoring.knowledge import Knowledge, Queries, read_knowledge
 from recognize.scoring.presets import Settings, score
-from recognize.scoring.stages import Ranking
+from recognize.scoring.ranking import Ranking, Scores
 from training.collection import Collection
 
 MOST_PHOTOS: Final = 45  # of each kind and knowledge base
@@ -255,7 +254,7 @@ def draw_runs(world: World, presets: Sequence[str], *, n: int, seed: int) -> dic
         photos = draw_photos(world, species, forgotten, rng)
         for preset in presets:
             if _can_run(preset, knowledge):
-                rankings = score(preset, knowledge, world.queries[photos], Settings(n_shown=N_JUDGED))
+                rankings = score(preset, knowledge, world.queries[photos], Settings())
                 run = Run(
                     world=world, species=species, forgotten=forgotten, knowledge=knowledge, photos=photos,
                     rankings=rankings,
