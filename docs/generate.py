@@ -22,9 +22,9 @@ GOLDEN = Path(__file__).resolve().parents[1] / "tests" / "cli" / "golden"
 
 # Command -> columns of its CSV: a sequence of names, or names with types.
 CSV = {
-    "kb identify --format csv": ("cli.verbs.identify_rows.COLUMNS", "One row per photo; the same in Parquet."),
+    "kb identify --format csv": ("recognize.columns.COLUMNS", "One row per photo; the same in Parquet."),
     "kb identify --format csv --rows candidates": (
-        "cli.verbs.identify_rows.CANDIDATE_COLUMNS",
+        "recognize.columns.CANDIDATE_COLUMNS",
         "One row per candidate; the same in Parquet.",
     ),
     "kb taxa --file FILE --format csv": ("cli.verbs.taxa.COLUMNS", "One row per name, in the order of the file."),

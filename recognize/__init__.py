@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import fieldmark
 
 if TYPE_CHECKING:
+    from recognize.columns import to_frame as to_frame
     from recognize.confidence.calibration import Calibration as Calibration
     from recognize.confidence.place import OccurrenceModel as OccurrenceModel
     from recognize.confidence.prior import SpeciesList as SpeciesList
@@ -40,6 +41,7 @@ _MODULES: Final = {
     "explain": "recognize.explanation",
     "load_encoders": "recognize.encoders.profiles",
     "place_of": "recognize.place_names",
+    "to_frame": "recognize.columns",
 }
 """Public name -> its module."""
 

@@ -9,8 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
+import numpy as np
+from numpy.typing import NDArray
 from PIL import Image
 
 from data.arrays import FloatArray
@@ -23,7 +25,8 @@ from data.records import Box, Detection, EncounterPhoto
 from recognize.detect.birds import is_flat
 from recognize.scoring.knowledge import Queries
 
-ImageSource = str | Path | bytes | Image.Image | Photo
+ImageSource = str | Path | bytes | Image.Image | Photo | NDArray[np.uint8] | IO[bytes]
+"""A path, the bytes of a picture file or a binary file object, a PIL picture or an array `(height, width, 3)`."""
 
 _N_THREADS: Final = 2
 
@@ -56,7 +59,7 @@ def decode_in_batches(sources: Iterable[ImageSource], *, batch_size: int) -> Ite
     Unreadable photos do not count, but a batch ends after `4 * batch_size` photos. Two batches are decoded ahead.
 
     Raises:
-        TypeError: for one photo instead of several: letters of a path or numbers of bytes are no photos.
+        TypeError: for one photo instead of several, and for something that is no photo.
     """
     check_several(sources)
     batch: list[Decoded] = []
@@ -73,7 +76,8 @@ def decode_in_batches(sources: Iterable[ImageSource], *, batch_size: int) -> Ite
 
 def check_several(sources: object) -> None:
     """Raise `TypeError` for one photo instead of several."""
-    if isinstance(sources, str | bytes | Path | Image.Image | Photo):
+    is_array = isinstance(sources, np.ndarray) and _is_picture(sources)
+    if is_array or hasattr(sources, "read") or isinstance(sources, str | bytes | Path | Image.Image | Photo):
         raise TypeError(f"Expected a list of photos, got one {type(sources).__name__}; write [photo].")
 
 
@@ -106,15 +110,28 @@ def _read(source: ImageSource) -> Photo:
         return source
     if isinstance(source, Image.Image):
         return Photo(image=to_rgb(source))
-    if isinstance(source, str | Path | bytes):
-        return read_photo(source, min_side=ENCODER_SIDE)
-    raise BadImage(f"Expected a path, bytes or a picture, got {type(source).__name__}")
+    if isinstance(source, np.ndarray) and _is_picture(source):
+        return Photo(image=Image.fromarray(source))
+    content = source.read() if hasattr(source, "read") else source
+    if isinstance(content, str | Path | bytes) and (content is source or isinstance(content, bytes)):
+        return read_photo(content, min_side=ENCODER_SIDE)
+    found = f"array {source.shape} of {source.dtype}" if isinstance(source, np.ndarray) else type(source).__name__
+    raise TypeError(
+        "Expected a photo: a path, bytes, a binary file, a PIL picture or an array (height, width, 3) of uint8, "
+        f"got {found}."
+    )
+
+
+def _is_picture(array: NDArray[Any]) -> bool:
+    """Return whether an array holds RGB values of one picture."""
+    return array.dtype == np.uint8 and array.size > 0 and array.ndim == 3 and array.shape[2] == 3
 
 
 def _name(source: ImageSource, number: int) -> str:
     if isinstance(source, str | Path):
         return str(source)
-    return str(getattr(source, "filename", "") or f"picture {number}")
+    name = getattr(source, "filename", "") or getattr(source, "name", "")
+    return name if name and isinstance(name, str) else f"picture {number}"
 
 
 def encode_pictures(encoders: Encoders, pictures: Sequence[Image.Image]) -> Queries:

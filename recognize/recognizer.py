@@ -238,8 +238,12 @@ class Recognizer:
         confidence is that of a single query, the mean of its photos' vectors, by the calibration of single photos.
 
         Args:
-            images: paths, bytes of picture files, PIL pictures, or `data.images.decode.Photo`; a list or tuple of these
-                is one encounter, as from `recognize.bursts`.
+            images: paths, bytes of picture files, binary file objects, PIL pictures, arrays `(height, width, 3)` of
+                uint8 RGB, or `data.images.decode.Photo`; a list or tuple of these is one encounter, as from
+                `recognize.bursts`.
+
+        Raises:
+            TypeError: for something that is no photo.
         """
         prior = self.unknown_prior
         if prior is None:

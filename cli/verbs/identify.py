@@ -32,6 +32,7 @@ from cli.verbs.identify_files import (
 from cli.verbs.identify_species_list import fit_warnings, list_fit, read_expected
 from data.errors import NothingReadable, SourceError, UsageError
 from data.words import plural
+from recognize.columns import Rows
 from recognize.settings import MAX_READER_CANDIDATES, MIN_CONFIDENCE, PHOTO_PRESETS, IdentifySettings
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ if TYPE_CHECKING:
     help="Output format.  [default: table, or by the name of FILE]",
 )  # fmt: skip
 @click.option(
-    "--rows", "rows_per", type=click.Choice(get_args(rows.Rows)), default="photos", show_default=True,
+    "--rows", "rows_per", type=click.Choice(get_args(Rows)), default="photos", show_default=True,
     help="One row per photo (or bird, where there are several) or per candidate, in CSV and Parquet.",
 )  # fmt: skip
 @click.option(
@@ -170,7 +171,7 @@ class Given:
     max_cost: float | None
     offline: bool
     form: rows.Form | None
-    rows_per: rows.Rows
+    rows_per: Rows
     columns: rows.Columns
     file: Path | None
 

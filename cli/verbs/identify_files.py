@@ -16,6 +16,7 @@ from cli.common.resumable import Encounter, ParquetTable, ResumableOutput
 from cli.verbs import identify_rows as rows
 from data.errors import BadInput, NothingReadable, UsageError, did_you_mean
 from data.words import plural
+from recognize.columns import Rows
 from recognize.settings import PLACE_ODDS, UNKNOWN_PRIOR
 
 if TYPE_CHECKING:
@@ -176,7 +177,7 @@ def sink_for(
     home: Path,
     parameters: dict[str, object],
     *,
-    per: rows.Rows = "photos",
+    per: Rows = "photos",
     columns: rows.Columns = "all",
     retry_failed: bool,
     start_over: bool,

@@ -1,3 +1,4 @@
+import io
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -47,27 +48,36 @@ def test_a_row_has_every_documented_field(store: Any, encoders: Any, folder: Any
     assert to_json(row)["candidates"][0]["scores"]["text"] == first.scores["text"]
 
 
-def test_paths_bytes_pictures_and_photos_are_accepted(store: Any, encoders: Any, folder: Any) -> None:
+def test_paths_bytes_files_pictures_and_arrays_are_accepted(store: Any, encoders: Any, folder: Any) -> None:
     path = folder / "Corvus corax.png"
-    sources = [str(path), path, path.read_bytes(), Image.open(path), bird("black"), Photo(image=bird("black"))]
-    rows = list(Recognizer(store, encoders).identify(sources))
+    array, content, name = np.asarray(Image.open(path).convert("RGB")), path.read_bytes(), str(path)
+    sources = [path, name, content, Image.open(path), Photo(image=bird("black")), io.BytesIO(content), array]
+    with path.open("rb") as file:
+        rows = list(Recognizer(store, encoders).identify([*sources, file]))
     assert {row.answer.name for row in rows} == {"Corvus corax"}
-    assert [row.image for row in rows] == [str(path), str(path), "picture 3", str(path), "picture 5", "picture 6"]
-    assert rows[0].candidates == rows[1].candidates == rows[2].candidates
+    unnamed = [f"picture {number}" for number in (3, 5, 6, 7)]
+    assert [row.image for row in rows] == [name, name, unnamed[0], name, *unnamed[1:], name]
+    assert all(row.candidates == rows[0].candidates for row in rows[:4] + rows[5:])
 
 
 def test_a_bad_picture_gives_an_error_row_in_order(store: Any, encoders: Any, folder: Any) -> None:
     (folder / "broken.jpg").write_bytes(b"\xff\xd8\xff\xe0")
     good = folder / "Corvus corax.png"
-    sources = [good, folder / "broken.jpg", folder / "none.jpg", good, folder, None, 7]
+    sources = [good, folder / "broken.jpg", folder / "none.jpg", good, folder]
     rows = list(Recognizer(store, encoders, batch_size=2).identify(sources))
-    assert [row.status for row in rows] == ["identified", "error", "error", "identified", *["error"] * 3]
-    assert [row.image for row in rows[:5]] == [str(source) for source in sources[:5]]
+    assert [row.status for row in rows] == ["identified", "error", "error", "identified", "error"]
+    assert [row.image for row in rows] == [str(source) for source in sources]
     assert (rows[1].answer, rows[1].candidates) == (None, ())
     assert "does not exist" in rows[2].error
-    kinds = [row.error.rpartition(" ")[2] for row in rows[5:]]
-    assert (rows[5].error, kinds) == ("Expected a path, bytes or a picture, got NoneType", ["NoneType", "int"])
-    for one in ("a.jpg", folder, b"a"):
+
+
+def test_what_is_no_photo_is_refused(store: Any, encoders: Any, folder: Any) -> None:
+    grey, floats = np.zeros((9, 9), np.uint8), np.zeros((9, 9, 3))
+    others = {r"array \(9, 9\) of uint8": grey, "array .* of float64": floats, "StringIO": io.StringIO("a")}
+    for name, none in {"NoneType": None, "int": 7, **others}.items():
+        with pytest.raises(TypeError, match=rf"Expected a photo: .* got {name}\."):
+            list(Recognizer(store, encoders).identify([none]))
+    for one in ("a.jpg", folder, b"a", io.BytesIO(b"a"), np.zeros((9, 9, 3), np.uint8)):
         with pytest.raises(TypeError, match=rf"Expected a list of photos, got one {type(one).__name__}; write \[photo"):
             next(Recognizer(store, encoders).identify(one))
 

@@ -10,7 +10,9 @@ import pytest
 from pandas.api import types
 
 from cli.verbs import identify_rows as rows
+from data.codec import loads
 from data.records import Candidate, Identification, Reading
+from recognize import to_frame
 
 WREN = Candidate(
     taxon_id="troglodytes-troglodytes", scientific_name="Troglodytes troglodytes", common_name="Wren", score=1.0
@@ -25,7 +27,7 @@ def row(image: str, reason: str) -> Identification:
 def test_formulas_and_control_characters_are_harmless() -> None:
     for text in ("=HYPERLINK(1)", "+1", "-1", "@SUM(1)"):
         cells = next(csv.reader([rows.lines("csv", row(f"{text}.jpg", text))]))
-        found = dict(zip(rows.COLUMNS, cells, strict=True))
+        found = dict(zip(rows.columns_of("photos"), cells, strict=True))
         assert (found["image"], found["reader_reason"]) == (f"'{text}.jpg", f"'{text}")
     text = rows.lines("table", row("a\x1b[2Jb.jpg", "a \x1b]0;wren\x07"), why="by \x9b31m")
     assert not {"\x1b", "\x07", "\x9b"}.intersection(text)
@@ -43,11 +45,12 @@ def test_pandas_reads_the_same_rows_with_types_from_csv_and_parquet(
     cli: Any, calibrated_kb: Path, drawings: Path
 ) -> None:
     (drawings / "bad.png").write_bytes(b"no picture")
-    n_rows_per: dict[rows.Rows, int] = {"photos": 5, "candidates": 4 * 5 + 1}
+    n_rows_per: dict[Any, int] = {"photos": 5, "candidates": 4 * 5 + 1}
     for per, n_rows in n_rows_per.items():
-        for form in ("csv", "parquet"):
+        for form in ("csv", "parquet", "jsonl"):
             command = ("identify", drawings, "--kb", calibrated_kb, "--rows", per, "--output", f"{per}.{form}")
-            assert cli.call(*command, "--columns", "all").exit_code == 7
+            more = () if form == "jsonl" else ("--columns", "all")
+            assert cli.call(*command, *more).exit_code == 7
         from_csv, from_parquet = pandas.read_csv(f"{per}.csv"), pandas.read_parquet(f"{per}.parquet")
         wanted = rows.columns_of(per)
         assert list(from_csv.columns) == list(from_parquet.columns) == list(wanted)
@@ -59,7 +62,13 @@ def test_pandas_reads_the_same_rows_with_types_from_csv_and_parquet(
         named = ["image", "status", "answer_scientific_name", "preset"]
         assert from_parquet[named].equals(from_csv[named])
         assert from_csv["confidence"].notna().any()
+        lines = Path(f"{per}.jsonl").read_text().splitlines()
+        frame = to_frame((loads(Identification, line) for line in lines), per=per)
+        same = [name for name in wanted if name != "seconds"]
+        pandas.testing.assert_frame_equal(frame[same], from_parquet[same], check_dtype=False)
         assert list(from_csv.loc[from_csv["status"] == "error", "error"].notna()) == [True]
     assert from_parquet[["rank", "taxon_id"]].equals(from_csv[["rank", "taxon_id"]].astype({"rank": "Int64"}))
     assert from_parquet["score"].to_list() == pytest.approx(from_csv["score"].to_list(), abs=1e-5, nan_ok=True)
-    assert sorted(path.name for path in Path().glob("photos*")) == ["photos.csv", "photos.parquet"]
+    assert sorted(path.name for path in Path().glob("photos*")) == [
+        f"photos.{form}" for form in ("csv", "jsonl", "parquet")
+    ]
