@@ -89,43 +89,34 @@ class Locator:
         The binomial of the page decides, or else its title and redirects. Of two titles with the same species, the
         first is taken. The page of a genus or family is taken where no page of its species is, birds apart.
         """
-        pages = self._pages.look_up(titles)
+        looked_up = self._pages.look_up(titles)
+        pages = {title: page for title, page in looked_up.items() if page.namespace == 0}
+        species = {title: taxon for title, page in pages.items() if (taxon := species_on(page, checklist))}
+        others = {title: page for title, page in pages.items() if title not in species}
+        groups = {title: group for title, page in others.items() if (group := group_on(page, checklist))}
         found: dict[str, tuple[Taxon, PageRef] | LeftOut] = {}
-        taken: dict[str, str] = {}
-        groups: dict[str, Taxon] = {}
-        others: list[str] = []
-        for title in dict.fromkeys(titles):
-            page = pages.get(title)
-            if page is None or page.namespace != 0:
-                found[title] = LeftOut(name=title, reason=reasons.NO_PAGE)
-                continue
-            taxon = species_on(page, checklist)
-            if taxon is None:
-                found[title] = LeftOut(name=title, reason=reasons.NOT_A_SPECIES)
-                others.append(title)
-                if (group := group_on(page, checklist)) is not None:
-                    groups[title] = group
-            else:
-                found[title] = _claimed(taxon, page, title, taken)
-        kept = [place[0] for place in found.values() if not isinstance(place, LeftOut)]
-        covered = {item for taxon in kept for item in taxon.lineage.items()}
-        for title in sorted(groups, key=lambda title: groups[title].rank != "genus"):
-            group = groups[title]
-            if (group.rank, group.scientific_name) in covered:
-                detail = f"{group.rank} {group.scientific_name}; its species have their own articles"
+        taken: dict[str, str] = {}  # taxon_id -> title
+        covered: set[tuple[str, str]] = set()
+        for title, taxon in (*species.items(), *sorted(groups.items(), key=lambda each: each[1].rank != "genus")):
+            if (taxon.rank, taxon.scientific_name) in covered:
+                detail = f"{taxon.rank} {taxon.scientific_name}; its species have their own articles"
                 found[title] = LeftOut(name=title, reason=reasons.NOT_A_SPECIES, detail=detail)
-                continue
-            found[title] = _claimed(group, pages[title], title, taken)
-            covered |= set(group.lineage.items())
-            kept.append(group)
+            elif taxon.taxon_id in taken:
+                found[title] = LeftOut(name=title, reason=reasons.DUPLICATE, detail=f"as {taken[taxon.taxon_id]}")
+            else:
+                found[title] = taxon, page_ref(taxon, pages[title])
+                taken[taxon.taxon_id] = title
+                covered |= {*taxon.lineage.items()}
         if isinstance(checklist, WithTaxoboxes):  # "not a bird" is a reason among birds alone
-            has_listed = any(checklist.find(taxon.scientific_name) for taxon in kept)
+            has_listed = any(
+                checklist.find(place[0].scientific_name) for place in found.values() if isinstance(place, tuple)
+            )
             checklist = checklist.listed if has_listed else WikiChecklist()
-        for title in others:
-            place = found[title]
-            if isinstance(place, LeftOut) and not place.detail:
-                found[title] = _rejected(pages[title], title, checklist)
-        yield from found.items()
+        for title in dict.fromkeys(titles):
+            if title in pages:
+                yield title, found.get(title) or _rejected(pages[title], title, checklist)
+            else:
+                yield title, LeftOut(name=title, reason=reasons.NO_PAGE)
 
     def pages_of_groups(self, names: Sequence[str]) -> dict[str, WikiPage]:
         """Return name -> page of the genera and families that have an article, from the listing of a small wiki.
@@ -189,27 +180,24 @@ class Locator:
             tries = [[list(chain.from_iterable(rounds))] for rounds in tries]
         seen: dict[str, WikiPage] = {}
         found: dict[int, WikiPage | LeftOut] = {}
+        missing = list(range(len(taxa)))
 
-        def look_up(titles: Iterable[str]) -> None:
-            seen.update(self._pages.look_up(list(titles)))
+        def look_up(wanted: Sequence[str]) -> None:
+            seen.update(self._pages.look_up(wanted))
             found.update(assign(taxa, candidates(taxa, [page for page in merged(seen) if page.namespace == 0])))
-
-        def missing() -> list[int]:
-            return [i for i in range(len(taxa)) if not isinstance(found.get(i), WikiPage)]
+            missing[:] = [i for i in range(len(taxa)) if not isinstance(found.get(i), WikiPage)]
 
         for k in range(len(tries[0]) if tries else 0):
-            if wanted := [title for i in missing() for title in tries[i][k]]:
+            if wanted := [title for i in missing for title in tries[i][k]]:
                 look_up(wanted)
-        if (left := missing()) and self._pages.site.n_pages <= SMALL_WIKI_PAGES:
-            found |= {i: page for i, page in self._find_by_listing(taxa).items() if i in left}
-        elif left:
+        if missing and self._pages.site.n_pages <= SMALL_WIKI_PAGES:
+            found |= {i: page for i, page in self._find_by_listing(taxa).items() if i in missing}
+        elif missing:
             # Taxa hidden by a namesake come first.
-            left.sort(key=lambda i: i not in found)
-            n_searches = min(MOST_SEARCHES + (len(taxa) - len(left)) // SEARCHES_PER_FOUND, MOST_SEARCHES_OF_ALL)
-            for i in left[:n_searches]:
-                hits = [title for title, _ in self._pages.search(f'"{taxa[i].scientific_name}"', 3)]
-                seen.update(self._pages.look_up(hits))
-            look_up([])
+            missing.sort(key=lambda i: i not in found)
+            n_searches = min(MOST_SEARCHES + (len(taxa) - len(missing)) // SEARCHES_PER_FOUND, MOST_SEARCHES_OF_ALL)
+            searches = [self._pages.search(f'"{taxa[i].scientific_name}"', 3) for i in missing[:n_searches]]
+            look_up([title for hits in searches for title, _ in hits])
         return found
 
     def _search_term(self, name: str) -> WikiPage | None:
@@ -266,14 +254,6 @@ def group_titled(page: WikiPage, name: str, rank: str, lineage: Mapping[str, str
     title = without_brackets(page.title)
     common_names = () if fold(title) == fold(name) else (title,)
     return Taxon(taxon_id=taxon_id(name), scientific_name=name, rank=rank, common_names=common_names, lineage=lineage)
-
-
-def _claimed(taxon: Taxon, page: WikiPage, title: str, taken: dict[str, str]) -> tuple[Taxon, PageRef] | LeftOut:
-    """Return a taxon with its page, unless an earlier title has it."""
-    if taxon.taxon_id in taken:
-        return LeftOut(name=title, reason=reasons.DUPLICATE, detail=f"as {taken[taxon.taxon_id]}")
-    taken[taxon.taxon_id] = title
-    return taxon, page_ref(taxon, page)
 
 
 def _is_of_group(page: WikiPage, listed: Checklist) -> bool:
