@@ -431,39 +431,31 @@ def with_group_articles(
             without.append((taxon, place))
             continue
         yield taxon, place
-    entries: dict[tuple[str, str], WikiPage] = {}
-    for rank in GROUPS:
-        described = [taxon for taxon, _ in without if _entry_of(taxon, entries) is None]
-        names = {taxon.lineage.get(rank, ""): None for taxon in described}
-        wanted = [name for name in names if name and (rank, name) not in covered]
+    for n, rank in enumerate(GROUPS, 1):
+        by_name: dict[str, list[tuple[Taxon, LeftOut]]] = {}
+        for taxon, left in without:
+            by_name.setdefault(taxon.lineage.get(rank, ""), []).append((taxon, left))
+        wanted = [name for name in by_name if name and (rank, name) not in covered]
         pages = locator.pages_of_groups(wanted) if wanted else {}
-        entries |= {(rank, name): page for name, page in pages.items() if page.clues.taxon.rank in (rank, "group")}
-        covered |= {("family", taxon.lineage["family"]) for taxon in described
-                    if _entry_of(taxon, entries) and "family" in taxon.lineage}  # fmt: skip
-    given: set[tuple[str, str]] = set()
-    for taxon, place in without:
-        key = _entry_of(taxon, entries)
-        if key is None:
-            yield taxon, place
-            continue
-        page = entries[key]
-        if key not in given:
-            given.add(key)
-            group = _group(taxon, *key, page)
-            yield group, page_ref(group, page)
-        yield taxon, replace(place, reason=reasons.IN_GROUP_ARTICLE, detail=f"{key[0]} article {page.title}")
+        without = []
+        for name, species in by_name.items():
+            group: Taxon | None = None
+            for taxon, left in species:
+                if (page := pages.get(name)) is None or not _describes(page, rank, taxon):
+                    without.append((taxon, left))
+                    continue
+                if group is None:
+                    above = {each: taxon.lineage[each] for each in taxon.lineage if each not in GROUPS[:n]}
+                    group = group_titled(page, name, rank, above)
+                    yield group, page_ref(group, page)
+                covered.add(("family", taxon.lineage.get("family", "")))
+                yield taxon, replace(left, reason=reasons.IN_GROUP_ARTICLE, detail=f"{rank} article {page.title}")
+    yield from without
 
 
-def _entry_of(taxon: Taxon, entries: dict[tuple[str, str], WikiPage]) -> tuple[str, str] | None:
-    """Return rank and name of the entry that describes a species; not a namesake in another kingdom or class."""
-    for key in ((rank, taxon.lineage.get(rank, "")) for rank in GROUPS):
-        if key in entries:
-            stated = entries[key].clues.lineage
-            if all(stated.get(rank) in (None, name) for rank, name in taxon.lineage.items() if rank in TELL_APART):
-                return key
-    return None
-
-
-def _group(species: Taxon, rank: str, name: str, page: WikiPage) -> Taxon:
-    below = GROUPS[: GROUPS.index(rank) + 1]
-    return group_titled(page, name, rank, {k: above for k, above in species.lineage.items() if k not in below})
+def _describes(page: WikiPage, rank: str, species: Taxon) -> bool:
+    """Return whether a page is on a group of the species, and not on a namesake in another kingdom or class."""
+    stated, lineage = page.clues.lineage, species.lineage
+    return page.clues.taxon.rank in (rank, "group") and all(
+        stated.get(each) in (None, lineage[each]) for each in TELL_APART if each in lineage
+    )
