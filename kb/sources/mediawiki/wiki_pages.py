@@ -152,7 +152,7 @@ class WikiPages:
         ]
 
     def members(self, category: str, *, depth: int) -> list[str]:
-        """Return the article titles in a category and its subcategories down to `depth`, level by level.
+        """Return the article titles in a category, none if it does not exist, and in its subcategories down to `depth`.
 
         Raises:
             BadInput: for more than `MOST_CATEGORIES` subcategories, as soon as that is known.
@@ -160,7 +160,7 @@ class WikiPages:
         prefix = self.site.category_namespace
         space, _, name = category.partition(":")
         category = f"{prefix}:{name.strip() if space.strip().lower() in ('category', prefix.lower()) else category}"
-        level, seen, n_done = [category], {category}, 0
+        level, seen, n_done = [category] if is_title(category) else [], {category}, 0
         titles: dict[str, None] = {}
         for below in range(depth + 1):
             following: list[str] = []

@@ -138,7 +138,7 @@ class WikipediaSource(Locator, PhotoFinder, ArticleSource):
         Raises:
             BadInput: if it has no articles.
         """
-        titles = self._members(category, CATEGORY_DEPTH)
+        titles = self._pages.members(category, depth=CATEGORY_DEPTH)
         if not titles:
             raise BadInput(
                 f"There are no articles in the category {category!r} on {self.client.host}",
@@ -157,13 +157,14 @@ class WikipediaSource(Locator, PhotoFinder, ArticleSource):
         try:
             title, group = self.limit_to(taxon)
         except UnknownTaxon:  # no article, but perhaps a category
-            if not (titles := self._members(taxon, TAXON_DEPTH)):
+            if not (titles := self._pages.members(taxon, depth=TAXON_DEPTH)):
                 raise
             self._within.add(taxon)
             return titles
         if " " in group:  # a species
             return [title]
-        titles = [each for name in dict.fromkeys((title, group, taxon)) for each in self._members(name, TAXON_DEPTH)]
+        names = dict.fromkeys((title, group, taxon))
+        titles = [each for name in names for each in self._pages.members(name, depth=TAXON_DEPTH)]
         return list(dict.fromkeys([*titles, *self.titles_in_list(title)]))
 
     def limit_to(self, taxon: str) -> tuple[str, str]:
@@ -181,15 +182,8 @@ class WikipediaSource(Locator, PhotoFinder, ArticleSource):
         self._within.add(name.split()[0])
         return page.title, name
 
-    def _members(self, category: str, depth: int) -> list[str]:
-        """Return the titles in a category, none if it does not exist."""
-        try:
-            return self._pages.members(category, depth=depth)
-        except PageNotFound:  # an invalid category name
-            return []
-
     def fetch(self, pages: Sequence[PageRef]) -> Iterator[tuple[PageRef, FetchedPage | LeftOut | Failure]]:
-        """Yield the body of each page as it arrives, in any order; pages about another subject are left out.
+        """Yield the body of each page, in this order; pages about another subject are left out.
 
         Raises:
             MissingContact: if the wiki redirects to Wikimedia and no contact is set.
