@@ -268,11 +268,12 @@ class PageClient:
         at, response, content = followed(url, ask, _target)
         if response.status_code == 304 and not asked:
             raise MalformedAnswer(f"{host_of(at)} answered 304 Not Modified for a page that it has not sent before")
+        kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         asked_by = {"ETag": "If-None-Match", "Last-Modified": "If-Modified-Since"}
         return Page(
             url=at,
             content=None if response.status_code == 304 else content,
-            kind=response.headers.get("Content-Type", "").partition(";")[0].strip().lower(),
+            kind=kind if "/" in kind else "",  # else the bytes tell
             charset=response.charset_encoding,
             validators={asked_by[name]: response.headers[name][:500] for name in asked_by if name in response.headers},
         )
