@@ -118,7 +118,7 @@ class Client(Closing):
         Raises:
             MalformedAnswer: if the answer is not JSON.
             ReplyLost: if the request was sent and no complete answer came back.
-        FieldmarkError: the server's error, as `failures.error_of` returns it.
+            FieldmarkError: the server's error, as `failures.error_of` returns it.
         """
         endpoint, key = self.endpoint, {"Authorization": f"Bearer {self._key or 'none'}"}  # some proxies want any key
         response = await self.sent("POST", self.path, json=body, headers=key)
@@ -218,7 +218,8 @@ class Tries:
         self._client.n_retries += 1
         name, error = self._client.name, type(failure).__name__
         _log.info("%s: %s; try %d in %.1f s", name, error, self._n_failed + 1, wait_s)
-        await asyncio.sleep(wait_s)
+        shared_s = max(0.0, self._client.not_before - time.monotonic())  # waited by `_free`, not all at once
+        await asyncio.sleep(max(0.0, wait_s - shared_s))
 
     def _wait_s(self, failure: FieldmarkError) -> float | None:
         """Return the seconds before the next try, or None to give up."""

@@ -226,8 +226,7 @@ class PipelineImages:
         self, model: str, *, cache: DrawingCache, seed: int = 0, arguments: Mapping[str, Any] | None = None
     ) -> None:
         self._model, self._cache, self._seed, self._arguments = model, cache, seed, dict(arguments or {})
-        _require("diffusers")
-        _require("torch")
+        self._diffusers, self._torch = _require("diffusers"), _require("torch")
         parts = (_identity(model), f"seed {seed}", json.dumps(self._arguments, sort_keys=True, default=str))
         self.name = f"diffusers {' '.join(parts)}"
         self._turn = asyncio.Lock()
@@ -250,28 +249,26 @@ class PipelineImages:
             return await _drawings(self._cache, self.name, prompt, n, make)
 
     def _drawing(self, prompt: str, seed: int) -> bytes:
-        if self._pipeline is None:
-            self._pipeline = _loaded(self._model)
-        generator = _require("torch").Generator("cpu").manual_seed(seed)
+        self._pipeline = self._pipeline or self._loaded()
+        generator = self._torch.Generator("cpu").manual_seed(seed)
         made = self._pipeline(prompt, generator=generator, **self._arguments)
         if any(getattr(made, "nsfw_content_detected", None) or ()):  # a black image in its place
             raise Refused(f"{self._model}: its filter removed a drawing")
         return _png(made.images[0])
 
-
-def _loaded(model: str) -> Any:  # noqa: ANN401  # diffusers has no useful types
-    torch, diffusers = _require("torch"), _require("diffusers")
-    device = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
-    precision = torch.float32 if device == "cpu" else torch.bfloat16
-    try:
-        pipeline = diffusers.DiffusionPipeline.from_pretrained(model, dtype=precision).to(device)
-    except Exception as error:  # diffusers, the hub's client and torch share no class of errors
-        raise MissingRequirement(
-            f"The model {model} cannot be loaded: {type(error).__name__}: {error}",
-            hint="Set visret.model to a model of diffusers; check the network and HF_HUB_OFFLINE.",
-        ) from error
-    pipeline.set_progress_bar_config(disable=True)
-    return pipeline
+    def _loaded(self) -> Any:  # noqa: ANN401  # diffusers has no useful types
+        torch = self._torch
+        device = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+        precision = torch.float32 if device == "cpu" else torch.bfloat16
+        try:
+            pipeline = self._diffusers.DiffusionPipeline.from_pretrained(self._model, dtype=precision).to(device)
+        except Exception as error:  # diffusers, the hub's client and torch share no class of errors
+            raise MissingRequirement(
+                f"The model {self._model} cannot be loaded: {type(error).__name__}: {error}",
+                hint="Set visret.model to a model of diffusers; check the network and HF_HUB_OFFLINE.",
+            ) from error
+        pipeline.set_progress_bar_config(disable=True)
+        return pipeline
 
 
 def _identity(model: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from io import BytesIO
@@ -35,7 +34,6 @@ WITHOUT: Final = {
     "vision": "photos cannot be read or judged",
     "several pictures": "methods that show several photos in one request are not available",
     "citations": "its answers cannot be checked; they are used with a warning",
-    "size": "drawings are used in the size that the server sends; it may cost more or less",
     "price": "--max-cost is not available; cost is not reported",
 }
 """Abilities, and the fallback where one is missing."""
@@ -210,10 +208,6 @@ def _drawn(_kind: Kind, endpoint: Endpoint, key: str) -> Iterator[tuple[str, See
         yield "answers", (False, _told(error))
         return
     yield "answers", (True, f"drew a picture of {width} x {height} pixels")
-    asked = re.fullmatch(r"(\d+)x(\d+)", str(endpoint.extra_body.get("size", "")))
-    if asked is not None:
-        is_same = (int(asked[1]), int(asked[2])) == (width, height)
-        yield "size", (is_same, "as set in extra_body" if is_same else f"{asked[0]} was asked for")
     if drawn.cost_usd is None:
         yield "price", (False, "price_per_request is not set")
     else:

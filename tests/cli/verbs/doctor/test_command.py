@@ -126,13 +126,13 @@ def test_a_rejected_api_key_exits_with_3_after_one_call(
 
 def test_an_image_generator_draws_one_picture(cli: Any, tmp_path: Path) -> None:
     with OpenAIServer() as server:
-        settings(tmp_path, server.base_url, "image", more='price_per_request = 0.04\nextra_body = {size = "64x64"}\n')
+        settings(tmp_path, server.base_url, "image", more="price_per_request = 0.04\n")
         text = cli.call("doctor", check=True).stdout
         assert [call.payload["n"] for call in server.calls] == [1]
         assert "yes  answers: drew a picture of 64 x 64 pixels" in text and "$0.04 for this drawing" in text
-        settings(tmp_path, server.base_url, "image", more='extra_body = {size = "1024x1024"}\n')
+        settings(tmp_path, server.base_url, "image", more="")
         found = json.loads(cli.call("doctor", "--format", "json", check=True).stdout)["endpoints"]
-        assert {each["ability"]: each["is_there"] for each in found} == {"answers": True, "size": False, "price": False}
+        assert {each["ability"]: each["is_there"] for each in found} == {"answers": True, "price": False}
         refusal = Status(status=400, error={"message": "Unknown model.", "code": "invalid_value"})
         server.script = lambda _call: refusal
         outcome = cli.call("doctor")
