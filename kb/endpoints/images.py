@@ -249,7 +249,8 @@ class PipelineImages:
             return await _drawings(self._cache, self.name, prompt, n, make)
 
     def _drawing(self, prompt: str, seed: int) -> bytes:
-        self._pipeline = self._pipeline or self._loaded()
+        if self._pipeline is None:
+            self._pipeline = self._loaded()
         generator = self._torch.Generator("cpu").manual_seed(seed)
         made = self._pipeline(prompt, generator=generator, **self._arguments)
         if any(getattr(made, "nsfw_content_detected", None) or ()):  # a black image in its place
