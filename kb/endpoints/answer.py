@@ -54,17 +54,15 @@ def reply_of(answer: object, request: ChatRequest, endpoint: Endpoint) -> ChatRe
     message, finish = choice.get("message"), choice.get("finish_reason")
     error = choice.get("error") or whole.get("error")
     end = "failed" if error else end_of(finish)
-    tokens_in, said_tokens, total, thought_tokens = tokens_of(
+    n_in, n_said, total, n_thoughts = tokens_of(
         whole, "prompt_tokens", "completion_tokens", "total_tokens", "reasoning_tokens"
     )
-    tokens_out = said_tokens  # some servers leave the reasoning out, and only their total shows it
-    if total is not None and tokens_in is not None:
-        tokens_out = max(said_tokens or 0, total - tokens_in) or None
-    used: dict[str, Any] = {"input_tokens": tokens_in or 0, "output_tokens": tokens_out or 0}
+    n_out = max(n_said, total - n_in) if n_in else n_said  # some servers count the reasoning in their total alone
+    used: dict[str, Any] = {"input_tokens": n_in, "output_tokens": n_out}
     refusal = _mapping(message).get("refusal")
     if refusal or end == "refused":
         why = f" declined: {shortened(refusal)}" if refusal else f": the provider's filter blocked the reply ({finish})"
-        raise Refused(f"{where}{why}", cost_usd=endpoint.cost_usd(tokens_in or 0, tokens_out or 0), **used)
+        raise Refused(f"{where}{why}", cost_usd=endpoint.cost_usd(n_in, n_out), **used)
     if end == "failed":
         told = error.get("message") if isinstance(error, Mapping) else error
         raise MalformedAnswer(f"{where}: the reply ended with {shortened(finish)!r}: {shortened(told or 'no reason')}")
@@ -81,22 +79,20 @@ def reply_of(answer: object, request: ChatRequest, endpoint: Endpoint) -> ChatRe
     if thoughts and logprobs:
         logprobs = tokens_of_answer(logprobs, text) if text else None
     # With hidden thoughts, the tokens may be used up whatever the `finish_reason` is.
-    is_used_up = (said_tokens or 0) >= request.max_tokens
-    is_cut = end == "cut off" or (thought_tokens is not None and (not text or is_used_up))
+    is_cut = end == "cut off" or (n_thoughts > 0 and (not text or n_said >= request.max_tokens))
     if not text and not logprobs and not is_cut:
         what = "reasoning without an answer" if thoughts else "an empty reply"
         raise MalformedAnswer(f"{where}: {what}", hint=THINKING_HINT if thoughts else None)
-    most_in = most_input_tokens(request, image_tokens=endpoint.image_tokens) if tokens_in is None else tokens_in
-    most_out = request.max_tokens if tokens_out is None else tokens_out
+    most_in = most_input_tokens(request, image_tokens=endpoint.image_tokens)
     model = whole.get("model")
     return ChatReply(
         text=text,
         model=model if isinstance(model, str) and model else where,
-        cost_usd=endpoint.cost_usd(most_in, most_out),
+        cost_usd=endpoint.cost_usd(n_in or most_in, n_out or request.max_tokens),
         logprobs=logprobs,
         finish="length" if is_cut else "stop",
         reasoning=thoughts,
-        reasoning_tokens=thought_tokens or 0,
+        reasoning_tokens=n_thoughts,
         citations=_citations(whole, message),
         **used,
     )
@@ -112,11 +108,11 @@ def _mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def tokens_of(answer: object, *names: str) -> list[int | None]:
-    """Return counts in the `usage` of an answer; missing ones and zeros are unknown."""
+def tokens_of(answer: object, *names: str) -> list[int]:
+    """Return counts in the `usage` of an answer, 0 where they are unknown."""
     usage = _mapping(_mapping(answer).get("usage"))
     counts = {**_mapping(usage.get("completion_tokens_details")), **usage}
-    return [n if isinstance(n := counts.get(name), int) and n > 0 else None for name in names]
+    return [n if isinstance(n := counts.get(name), int) and n > 0 else 0 for name in names]
 
 
 def _text_and_thinking(content: object, where: str) -> tuple[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from dataclasses import replace
 from functools import partial
@@ -15,7 +14,7 @@ from data.records import ChatReply, ChatRequest
 from kb.endpoints.answer import is_complete, reply_of
 from kb.endpoints.cache import Learnt, ReplyCache, request_key
 from kb.endpoints.client import Client, Tries
-from kb.endpoints.form import TOKENS, Body, Form, bare, body_of, least_change, most_input_tokens, rungs
+from kb.endpoints.form import Form, bare, body_of, least_change, most_input_tokens, rungs
 
 ROOMS: Final = (2_048, 8_192, 32_768)
 """Tokens beside those of the first try, in the order tried: models that reason first need hundreds to thousands."""
@@ -39,7 +38,7 @@ class Connection(Client):
     def _begin(self) -> None:
         self._learnt = Learnt() if self._cache is None or self._is_offline else self._cache.learnt(self.endpoint)
         self._taken: set[str] = set()
-        """Optional parts, as sent, that the server has taken: a request with these is refused for its contents."""
+        """Optional parts that the server has taken: a request with these is refused for its contents."""
         self._refused_in_all_forms: set[tuple[Form, str, bool]] = set()
         self._ladder = asyncio.Lock()
 
@@ -169,8 +168,8 @@ class Connection(Client):
             is_fault = failure.may_adapt and failure.retryable
             n_faults += is_fault
             is_first_fault = is_fault and n_faults == 1  # it may pass: first the same request
-            parts = _optional_parts(body_of(self.endpoint, request, form))
-            if failure.may_adapt and not is_first_fault and parts not in self._taken:
+            is_taken = _optional_parts(request, form) in self._taken
+            if failure.may_adapt and not is_first_fault and not is_taken:
                 async with self._ladder:  # one request looks for the form, the others use it
                     if self.form != form:
                         continue
@@ -231,7 +230,7 @@ class Connection(Client):
                 budget.count(reply.input_tokens, reply.output_tokens, reply.cost_usd)
         except TooFewTokens:
             return self._nothing()
-        self._taken.add(_optional_parts(body))
+        self._taken.add(_optional_parts(request, form))
         n = sum(len(message.text) for message in request.messages)
         if n > _LEAST_TEXT and 0 < reply.input_tokens * _MOST_CHARACTERS < n:
             seen = f"counts {reply.input_tokens:,} tokens for a prompt of {n:,} characters"
@@ -244,11 +243,11 @@ class Connection(Client):
         return ChatReply(text="", model=self.name, cost_usd=0.0, finish="length")
 
 
-def _optional_parts(body: Body) -> str:
-    """Return the parts of a body that a server may refuse whatever the messages say; tokens are a matter of length."""
-    parts = {name: value for name, value in body.items() if name not in ("messages", *TOKENS)}
-    roles = [message["role"] for message in body["messages"]]
-    return json.dumps([sorted(set(body) & set(TOKENS)), roles, parts], sort_keys=True, default=str)
+def _optional_parts(request: ChatRequest, form: Form) -> str:
+    """Return all that a server may refuse whatever the messages say; tokens are a matter of length."""
+    roles = [message.role for message in request.messages]
+    asked = (request.json_schema, request.temperature, request.top_logprobs, request.seed, request.in_one)
+    return repr((form, roles, asked))
 
 
 def _added(earlier: ChatReply, reply: ChatReply) -> ChatReply:

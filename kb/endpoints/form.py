@@ -40,7 +40,6 @@ _VALUES: Final[dict[str, tuple[object, ...]]] = {
     "roles": ("all", "joined", "user"), "stream": (False, True), "stream_usage": (True, False),
 }  # fmt: skip
 Body = dict[str, Any]
-TOKENS: Final = ("max_tokens", "max_completion_tokens")
 TOKENS_PER_MESSAGE: Final = 16  # besides its text: role, separators
 _MAGIC: Final = {b"\xff\xd8\xff": "image/jpeg", b"\x89PNG": "image/png"}
 # Keywords of JSON schemas that some strict servers refuse; the methods check the values themselves.

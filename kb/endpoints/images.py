@@ -132,14 +132,13 @@ class ImageConnection(Client):
             if not items:
                 raise MalformedAnswer(f"{endpoint.address}: expected images, got {shortened(answer)}")
             n_in, n_out = tokens_of(answer, "input_tokens", "output_tokens")
-            paid_in, paid_out = most_in if n_in is None else n_in, len(items) * most_out if n_out is None else n_out
-            cost = endpoint.cost_usd(paid_in, paid_out, drawings=len(items))
+            cost = endpoint.cost_usd(n_in or most_in, n_out or len(items) * most_out, drawings=len(items))
             for item in items[:n]:
                 try:
                     images.append(await self._png_of(item))
                 except SourceError as error:  # the others count
                     problem = error
-            self.budget.count(n_in or 0, n_out or 0, cost)
+            self.budget.count(n_in, n_out, cost)
         if not images and problem is not None:
             raise problem  # paid for, and perhaps worth another try
         return images, cost
