@@ -210,8 +210,8 @@ class Connection(Client):
         found = await least_change(form, ladder, attempt)
         if found is None:
             return None
-        reached, reply, is_sure = found
-        if is_sure and reached != form:  # else the next request looks for it
+        reached, reply = found
+        if reached != form:
             _log.info("%s takes requests in another form: %s", self.name, reached)
             await self._learn(form=reached)
         return reply
@@ -246,7 +246,7 @@ class Connection(Client):
 def _optional_parts(request: ChatRequest, form: Form) -> str:
     """Return all that a server may refuse whatever the messages say; tokens are a matter of length."""
     roles = [message.role for message in request.messages]
-    asked = (request.json_schema, request.temperature, request.top_logprobs, request.seed, request.in_one)
+    asked = (request.json_schema, request.temperature, request.top_logprobs, request.seed is None, request.in_one)
     return repr((form, roles, asked))
 
 

@@ -164,12 +164,13 @@ def changed(form: Form, *changes: Rung) -> Form:
     return replace(form, **dict(changes))  # type: ignore[arg-type]
 
 
-async def least_change(form: Form, ladder: list[Rung], attempt: Attempt) -> tuple[Form, ChatReply, bool] | None:
-    """Return the form nearest to `form` that the server takes, its reply, and whether that is sure; None without one.
+async def least_change(form: Form, ladder: list[Rung], attempt: Attempt) -> tuple[Form, ChatReply] | None:
+    """Return the form nearest to `form` that the server takes, and its reply; None without one.
 
     The parts go one after the other until the server answers. What went before the last may not have been needed, so
     each is tried again, all of them first. Then `form` is: if the server takes it now, it was refused by accident. A
-    failure of another kind, such as a busy server, ends this without losing the reply, which is paid for.
+    failure of another kind, such as a busy server, ends this with `form` and the reply that is paid for, as nothing is
+    sure then.
     """
     for n in range(1, len(ladder) + 1):
         reached = changed(form, *ladder[:n])
@@ -190,8 +191,7 @@ async def least_change(form: Form, ladder: list[Rung], attempt: Attempt) -> tupl
                 if (again := await attempt(tried)) is not None:
                     reached, reply = tried, again
                     break
-        if (again := await attempt(form)) is not None:
-            return form, again, True
+        again = await attempt(form)
     except FieldmarkError:
-        return reached, reply, False
-    return reached, reply, True
+        return form, reply
+    return (reached, reply) if again is None else (form, again)
