@@ -49,7 +49,15 @@ from recognize.encounters import KeptPhotos, Source, encode_encounters, first_ph
 from recognize.photos import Decoded
 from recognize.place_names import Place, place_at
 from recognize.scoring.knowledge import Knowledge, Queries, read_knowledge
-from recognize.scoring.presets import WEIGHTS, FusionWeights, Settings, anchor_mode, check_contents, check_preset, score
+from recognize.scoring.presets import (
+    FusionWeights,
+    Settings,
+    anchor_mode,
+    check_contents,
+    check_preset,
+    score,
+    weights_of,
+)
 from recognize.scoring.ranking import Ranking
 from recognize.settings import GENERAL_PROFILE, MIN_CONFIDENCE, PLACE_ODDS, UNKNOWN_PRIOR
 
@@ -167,7 +175,7 @@ class Recognizer:
         Raises:
             SpaceMismatch: if the store was built with other encoders.
             MissingKnowledgeBase: if the store holds no species, or neither texts nor anchors.
-            ConfigError: if the preset is unknown, or `default` has no weights for the profile of the encoders.
+            ConfigError: if the preset is unknown.
             UsageError: if a setting is out of range or not of the preset, or if no listed species is in the store.
         """
         # Long: each setting stands in the signature and in the docstring.
@@ -472,7 +480,7 @@ class Recognizer:
     def _calibrate(self, own: Calibration | None) -> None:
         """Use the own calibration if it fits this recognizer, else the shipped one if that fits."""
         mode, profile = mode_of(self._knowledge), self._encoders.profile
-        weights = WEIGHTS.get(profile, {}).get(anchor_mode(self._knowledge)) if self.preset == "default" else None
+        weights = weights_of(profile, self._knowledge) if self.preset == "default" else None
         for calibration in (own, shipped_calibration()):
             if calibration is None:
                 continue

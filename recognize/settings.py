@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Final, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Final, Literal, get_args
 
 from annotated_types import Ge, Gt, Le, Lt
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoints
 
 MIN_CONFIDENCE: Final = 0.7
 """Minimum confidence of an answer; below it the answer rolls up to the next rank. At .7 two in ten birds outside the
@@ -25,6 +28,17 @@ PLACE_ODDS: Final = 5.0
 Profile = Literal["starter", "general", "paper", "best", "clip-336", "e5-v", "blip-2"]
 PROFILES: Final[tuple[Profile, ...]] = get_args(Profile)
 """Sets of encoders, by name."""
+ENCODERS: Final = "fieldmark.encoders"
+"""Entry points of installed packages with further profiles: name -> function of the name that returns `Encoders`."""
+
+
+def own_profiles() -> EntryPoints:
+    """Return the profiles of installed packages, without Fieldmark's own."""
+    from importlib.metadata import EntryPoints, entry_points  # slow, and seldom needed
+
+    return EntryPoints(offered for offered in entry_points(group=ENCODERS) if offered.name not in PROFILES)
+
+
 BIRD_PROFILE: Final = "starter"
 """The small models that ship: trained on birds."""
 GENERAL_PROFILE: Final = "general"

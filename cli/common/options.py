@@ -12,7 +12,7 @@ from click.core import ParameterSource
 from cli.common import output
 from cli.common.settings import Invocation, Settings, keys_of, of_table, resolve, set_keys
 from data.errors import ConfigError, did_you_mean
-from recognize.settings import PROFILES
+from recognize.settings import PROFILES, own_profiles
 
 if TYPE_CHECKING:
     from kb.lookup.context_settings import ContextSettings
@@ -66,10 +66,23 @@ class Number(click.FloatRange):
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
+class ProfileType(click.Choice[str]):
+    """A profile: one of Fieldmark's, or of an installed package."""
+
+    def __init__(self) -> None:
+        super().__init__(PROFILES)
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name of the profile."""
+        if value not in self.choices and value in own_profiles().names:
+            return value
+        return str(super().convert(value, param, ctx))
+
+
 def profile_option(command: CommandT) -> CommandT:
     """Add `--profile`, for verbs that make a knowledge base."""
     text = "Encoders of a new knowledge base.  [default: starter for birds, general for other groups]"
-    return click.option("--profile", type=click.Choice(PROFILES), help=text)(command)
+    return click.option("--profile", type=ProfileType(), help=text)(command)
 
 
 def cost_options(command: CommandT) -> CommandT:

@@ -25,7 +25,6 @@ from data.files import user_folder
 from kb.addresses import PAUSE_S, PageSettings
 from kb.distill.distiller_names import DistillerName
 from kb.endpoints.endpoint import Endpoint
-from recognize.settings import Profile
 
 if TYPE_CHECKING:
     from kb.endpoints.endpoint import Budget
@@ -100,7 +99,7 @@ class Settings:
     """Your address for the User-Agent; Wikimedia requires one."""
     wiki_user: str | None = None
     """User name of a bot password of a private wiki; the password stands in FIELDMARK_WIKI_PASSWORD."""
-    profile: Profile | None = None
+    profile: str | None = None
     """Encoders of new knowledge bases; `starter` by default."""
     home: Path = field(default_factory=user_folder)
     """Folder of Fieldmark's own files: shipped knowledge, caches, journals of long runs."""

@@ -8,14 +8,14 @@ import click
 
 from cli.common import options, output, wiring
 from cli.common.output import stage_progress
-from recognize.settings import PROFILES
+from recognize.settings import PROFILES, own_profiles
 
 
 @click.command("import")
 @click.argument("bundle", type=click.Path(path_type=Path))
 @options.kb_option("New or empty folder for the knowledge base.", needed=True)
 @click.option("--re-encode", is_flag=True, help="Accept a bundle of another profile and encode it again.")
-@click.option("--profile", type=click.Choice(PROFILES), help="Encoders of the knowledge base.  [default: the bundle's]")
+@click.option("--profile", type=options.ProfileType(), help="Encoders of the knowledge base.  [default: the bundle's]")
 @options.format_option("text", "json")
 def import_(bundle: Path, kb: Path | None, re_encode: bool, profile: str | None, form: str) -> None:
     """Make a knowledge base from the folder BUNDLE, which kb export wrote.
@@ -31,7 +31,7 @@ def import_(bundle: Path, kb: Path | None, re_encode: bool, profile: str | None,
     settings = options.settings(kb=kb, profile=profile)
     path = wiring.required_path(settings)
     own = read_manifest(bundle).profile
-    encoders = wiring.load_encoders(profile or (own if own in PROFILES else settings.profile))
+    encoders = wiring.load_encoders(profile or (own if own in (*PROFILES, *own_profiles().names) else settings.profile))
     with stage_progress(quiet=options.invocation().quiet) as progress:
         imported = library.import_bundle(bundle, path, encoders, re_encode=re_encode, progress=progress)
     fields = {

@@ -26,7 +26,7 @@ from recognize.confidence.calibration import (
 )
 from recognize.confidence.evidence import FEATURES, mode_of
 from recognize.scoring.knowledge import Knowledge
-from recognize.scoring.presets import WEIGHTS, FusionWeights, Settings, anchor_mode, check_contents, check_preset
+from recognize.scoring.presets import FusionWeights, Settings, check_contents, check_preset, weights_of
 from recognize.scoring.ranking import Scores
 from recognize.settings import UNKNOWN_PRIOR
 
@@ -267,7 +267,7 @@ def calibrate(
     photos = source.photos.only(spread(source.photos.species, MOST_PHOTOS))
     n_species = len(np.unique(photos.species))
     check_enough(len(photos), n_species, noun=source.kind)
-    weights = WEIGHTS[encoders.profile][anchor_mode(knowledge)] if preset == "default" else None
+    weights = weights_of(encoders.profile, knowledge) if preset == "default" else None
     mode = mode_of(knowledge)
     shipped, base = shipped_calibration(), None
     if not shipped.misfit(

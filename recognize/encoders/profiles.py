@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
 from data.contracts import Encoders, TextImageEncoder
 from data.errors import ConfigError
-from recognize.settings import PROFILES
+from recognize.settings import PROFILES, own_profiles
 
 
 def load_encoders(profile: str = "starter") -> Encoders:
     """Return the encoders of a profile; a knowledge base is built and queried with the same ones.
 
+    An installed package offers a profile by an entry point of the group `fieldmark.encoders`: a function that gets the
+    name of the profile and returns its `Encoders`.
+
     Raises:
-        ConfigError: if the profile is unknown; the message lists the known ones.
+        ConfigError: if the profile is unknown; the message lists the known ones. Or if its package returns none.
 
     Example:
         >>> encoders = load_encoders("starter")
@@ -23,9 +27,16 @@ def load_encoders(profile: str = "starter") -> Encoders:
         ('starter', 1)
     """
     make = LOADERS.get(profile)
-    if make is None:
-        raise ConfigError(f'Unknown profile "{profile}". Expected one of {", ".join(PROFILES)}.')
-    return make()
+    if make is not None:
+        return make()
+    own = own_profiles()
+    if profile not in own.names:
+        known = ", ".join((*PROFILES, *sorted(own.names)))
+        raise ConfigError(f'Unknown profile "{profile}". Expected one of {known}.')
+    made = own[profile].load()(profile)
+    if not isinstance(made, Encoders):
+        raise ConfigError(f"{own[profile].value} returned {type(made).__name__}, expected data.contracts.Encoders.")
+    return replace(made, profile=profile)
 
 
 def load_text_image_encoder(name: str = "starter") -> TextImageEncoder:
@@ -36,7 +47,7 @@ def load_text_image_encoder(name: str = "starter") -> TextImageEncoder:
     Raises:
         ConfigError: if the name is neither a profile nor that of a model of open_clip.
     """
-    if name in LOADERS:
+    if name in (*LOADERS, *own_profiles().names):
         return load_encoders(name).text_image[0]
     if not any(sign in name for sign in "/:"):
         raise ConfigError(

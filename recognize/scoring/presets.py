@@ -56,9 +56,9 @@ class FusionWeights:
 # and of new ones, half and half; `single` on one anchor a species, `several` on up to three.
 # `general`: colours in texts add nothing to anchors, and more than .1 harms (`benchmarks.other_groups`). They decide
 # where there are no anchors: the right one of 223 species is among the first five for .11 of the photos, not .02.
-# `paper`, `best`: not fitted. Untrained encoders had the best hit@30 with .25 on 600 photos of 1,407 species with two
+# All others are not fitted. Untrained encoders had the best hit@30 with .25 on 600 photos of 1,407 species with two
 # anchors each (.417; .410 without text, .387 with .5). With one anchor, text counts more.
-_NOT_FITTED: Final[Mapping[AnchorMode, FusionWeights]] = {
+NOT_FITTED: Final[Mapping[AnchorMode, FusionWeights]] = {
     "single": FusionWeights(text=0.35, visual=1.0),
     "several": FusionWeights(text=0.25, visual=1.0),
 }
@@ -67,8 +67,6 @@ WEIGHTS: Final[Mapping[str, Mapping[AnchorMode, FusionWeights]]] = {
         "single": FusionWeights(text=0.1, visual=1.0),
         "several": FusionWeights(text=0.05, visual=1.0),
     },
-    "paper": _NOT_FITTED,
-    "best": _NOT_FITTED,
     "starter": {
         "single": FusionWeights(
             text=0.832, visual=1.510, new_species=1.821, prototype=0.844, trained_text=0.859, trained_visual=0.336
@@ -78,13 +76,18 @@ WEIGHTS: Final[Mapping[str, Mapping[AnchorMode, FusionWeights]]] = {
         ),
     },
 }
-"""Profile -> anchor mode -> weights."""
+"""Profile -> anchor mode -> weights; those of other profiles are `NOT_FITTED`."""
 
 
 def anchor_mode(knowledge: Knowledge) -> AnchorMode:
     """Return `several` if species with anchors have one and a half or more on average."""
     counts = knowledge.anchor_counts
     return "several" if counts.sum() >= 1.5 * max(1, (counts > 0).sum()) else "single"
+
+
+def weights_of(profile: str, knowledge: Knowledge) -> FusionWeights:
+    """Return the weights of the default preset."""
+    return WEIGHTS.get(profile, NOT_FITTED)[anchor_mode(knowledge)]
 
 
 def default(knowledge: Knowledge, queries: Queries, *, weights: FusionWeights, m: int = 100) -> list[Ranking]:
@@ -191,18 +194,13 @@ def check_preset(name: str, settings: Settings) -> None:
     """Check the name of a preset and its settings.
 
     Raises:
-        ConfigError: if the preset is unknown, or `default` has no weights for the profile.
+        ConfigError: if the preset is unknown.
         UsageError: if a preset other than `default` gets weights.
     """
     if name not in PRESETS:
         raise ConfigError(f'Unknown preset "{name}". Expected one of {", ".join(sorted(PRESETS))}.')
     if settings.weights is not None and name != "default":
         raise UsageError(f"The preset {name} has no weights.")
-    if name == "default" and settings.weights is None and settings.profile not in WEIGHTS:
-        raise ConfigError(
-            f'The default preset has no weights for the profile "{settings.profile}".',
-            hint="Pass your own weights, or use vr-rag-v1.",
-        )
 
 
 def check_contents(name: str, knowledge: Knowledge, path: Path) -> None:
@@ -224,5 +222,5 @@ def score(name: str, knowledge: Knowledge, queries: Queries, settings: Settings)
     """Return the ranking of each photo by a preset; `check_preset` first."""
     options: dict[str, Any] = {} if settings.m is None else {"m": settings.m}
     if name == "default":
-        options["weights"] = settings.weights or WEIGHTS[settings.profile][anchor_mode(knowledge)]
+        options["weights"] = settings.weights or weights_of(settings.profile, knowledge)
     return PRESETS[name](knowledge, queries, **options)

@@ -2,8 +2,9 @@
 
 A block under `<!-- run -->` is run line by line in an empty folder that the blocks of a page share, with `kb` on the
 path; below `<!-- run: wiki -->` with the test wiki at every `--api-url`, and photos in `photos/`. Where lines begin
-with `$ `, the others are output, which is not compared. A block of Python is one script. `FIELDMARK_TEST_PROGRAMS`
-names the folder of an installed `kb` and `python`. Commands that install are run by `.ci/run`.
+with `$ `, the others are output, which is not compared. A block of Python is one script; one below
+`<!-- file: NAME -->` is written to that file. `FIELDMARK_TEST_PROGRAMS` names the folder of an installed `kb` and
+`python`. Other commands that install than that of an example are run by `.ci/run`.
 """
 
 import os
@@ -11,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -19,7 +21,9 @@ from tests.guards.sources import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-BLOCK = re.compile(r"<!-- run(?:: (?P<kind>\w+))? -->\s*```(?P<language>\w*)\n(?P<body>.*?)```", re.DOTALL)
+BLOCK = re.compile(
+    r"<!-- (?:run(?:: (?P<kind>\w+))?|file: (?P<file>\S+)) -->\s*```(?P<language>\w*)\n(?P<body>.*?)```", re.DOTALL
+)
 DEMO_COMMAND = "python3 -m venv .venv && .venv/bin/pip install . && .venv/bin/kb demo"
 DEMO = "kb demo --workdir demo -q"
 TEST_COMMAND = "python3 -m venv .venv && .venv/bin/pip install '.[test]' && .venv/bin/pytest"
@@ -27,6 +31,8 @@ TEST_COMMAND = "python3 -m venv .venv && .venv/bin/pip install '.[test]' && .ven
 
 def commands(block: re.Match[str]) -> list[str]:
     """Return the bash lines of a block, with continued lines joined."""
+    if block["file"]:
+        return [f"cat > {block['file']} <<'END'\n{block['body']}END"]
     if block["language"] == "python":
         return [f"python - <<'END'\n{block['body']}END"]
     lines = block["body"].replace("\\\n", " ").splitlines()
@@ -67,8 +73,21 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unpacked: Path) -> P
 
 def run(command: str, folder: Path) -> None:
     shell = ["bash", "-euo", "pipefail", "-c", command]
-    done = subprocess.run(shell, cwd=folder, capture_output=True, text=True, timeout=600, check=False)
+    paths = os.environ | {"PYTHONPATH": f"{folder}:{os.environ.get('PYTHONPATH', '')}"}
+    done = subprocess.run(shell, cwd=folder, env=paths, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+
+
+def install(folder: Path) -> None:
+    """Do what `pip install .` does for entry points, without a build backend."""
+    project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
+    name, version = project["name"], project["version"]
+    info = folder / f"{name}-{version}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+    groups = project["entry-points"].items()
+    lines = [f"[{group}]\n" + "".join(f"{key} = {value}\n" for key, value in of.items()) for group, of in groups]
+    (info / "entry_points.txt").write_text("".join(lines))
 
 
 @pytest.mark.integration
@@ -80,6 +99,8 @@ def test_the_commands_of_pages_work(folder: Path) -> None:
         for command in lines:
             if command == DEMO:
                 shutil.copytree(folder / "demo", of_page / "demo")
+            elif command == "pip install .":
+                install(of_page)
             else:
                 run(command, of_page)
 

@@ -154,10 +154,6 @@ def test_unfit_stores_presets_and_settings_are_refused(store: Any, encoders: Any
         Recognizer(store, encoders, preset="vr-rag-v3")
     with pytest.raises(UsageError, match="vr-rag-v1 has no weights"):
         Recognizer(store, encoders, preset="vr-rag-v1", weights=FusionWeights(text=1, visual=1))
-    other = replace(encoders, profile="elsewhere")
-    with pytest.raises(ConfigError, match='no weights for the profile "elsewhere"'):
-        Recognizer(store, other)
-    assert Recognizer(store, other, weights=FusionWeights(text=1, visual=1)).preset == "default"
     for own, preset, lacking in (
         (Sketch(texts=["red"]), "anchors-only", "reference photos"),
         (Sketch(pictures=[bird("red")]), "vr-rag-v1", "descriptions"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from data.errors import ConfigError
-from recognize.encoders.profiles import LOADERS, load_encoders
+from recognize.encoders.profiles import LOADERS, load_encoders, load_text_image_encoder
 from recognize.encoders.sentence_models import MINILM_PACKAGE, SentenceEncoder
 from recognize.encoders.vision_models import OpenClipEncoder, TimmEncoder
 from recognize.encoders.weights import PUBLISHED, EncoderWeights, hub_cache, memory_bytes, weights_of
@@ -45,6 +45,24 @@ def test_profiles_have_loaders_and_the_bundled_one_needs_no_download(tmp_path: P
     weights = weights_of(load_encoders("starter"), tmp_path)
     assert [(each.is_ready, each.package, each.place) for each in weights] == [(True, None, "built in")] * 3
     assert memory_bytes(weights) == 200_000_000
+
+
+def test_an_installed_package_offers_a_profile_by_an_entry_point(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`tests/guards/test_readme.py` builds and identifies with the profile of the how-to."""
+    (tmp_path / "own-1.dist-info").mkdir()
+    (tmp_path / "own-1.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: own\nVersion: 1\n")
+    offers = "mine = tests.toy.encoders:TOYS\nnone = builtins:len\nstarter = builtins:len\n"
+    (tmp_path / "own-1.dist-info" / "entry_points.txt").write_text(f"[fieldmark.encoders]\n{offers}")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr("tests.toy.encoders.TOYS", lambda profile: toy_encoders(), raising=False)
+    assert (load_encoders("mine").profile, load_encoders("starter").profile) == ("mine", "starter")
+    assert load_text_image_encoder("mine").space == toy_encoders().text_image[0].space
+    with pytest.raises(ConfigError, match="builtins:len returned int, expected .*Encoders"):
+        load_encoders("none")
+    with pytest.raises(ConfigError, match=r'Unknown profile "big"\. Expected one of .*, blip-2, mine, none\.'):
+        load_encoders("big")
 
 
 def test_a_profile_without_weights_lists_its_downloads(tmp_path: Path) -> None:
