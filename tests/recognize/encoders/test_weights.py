@@ -59,7 +59,7 @@ def test_an_installed_package_offers_a_profile_by_an_entry_point(
     monkeypatch.setattr("tests.toy.encoders.TOYS", lambda profile: toy_encoders(), raising=False)
     assert (load_encoders("mine").profile, load_encoders("starter").profile) == ("mine", "starter")
     assert load_text_image_encoder("mine").space == toy_encoders().text_image[0].space
-    with pytest.raises(ConfigError, match="builtins:len returned int, expected .*Encoders"):
+    with pytest.raises(ConfigError, match=r"builtins:len returned int, expected .*Encoders"):
         load_encoders("none")
     with pytest.raises(ConfigError, match=r'Unknown profile "big"\. Expected one of .*, blip-2, mine, none\.'):
         load_encoders("big")
