@@ -16,7 +16,7 @@ from recognize.calibration.calibrate import fit_near
 from recognize.calibration.cases import fit_temperature
 from recognize.confidence import calibration as calibrations
 from recognize.confidence.calibration import Calibration, Parameters, calibration_bytes, logistic, read_calibration
-from recognize.scoring.presets import WEIGHTS
+from recognize.scoring.presets import NOT_FITTED, WEIGHTS
 from recognize.starter.encoders import load_starter
 from tests.recognize.birds_in_memory import bird
 from tests.toy.store import MemoryStore, Sketch
@@ -24,7 +24,7 @@ from tests.toy.store import MemoryStore, Sketch
 
 def parameters(**changes: Any) -> Parameters:
     base: Any = {
-        "temperature": 1.0, "weights": WEIGHTS["paper"]["several"],
+        "temperature": 1.0, "weights": NOT_FITTED["several"],
         "held": {rank: {f"mass_{rank}": 1.0} for rank in RANKS}, "unknown": {"visual": -2.0},
     }  # fmt: skip
     return Parameters(**(base | changes))
@@ -61,7 +61,7 @@ def test_a_damaged_calibration_file_is_refused(tmp_path: Path) -> None:
 
 ASKED = {
     "profile": "paper", "preset": "default", "spaces": ("a/1", "b/1"), "taxon_ids": ("bubo-bubo", "pica-pica"),
-    "mode": "several", "weights": WEIGHTS["paper"]["several"],
+    "mode": "several", "weights": NOT_FITTED["several"],
 }  # fmt: skip
 
 
@@ -73,7 +73,7 @@ def test_misfit_is_empty_or_names_the_difference() -> None:
         ({"taxon_ids": ("bubo-bubo",)}, "other species"),
         ({"mode": "single"}, "not made for one anchor a species"),
         ({"mode": "none"}, "not made for no anchors"),
-        ({"weights": WEIGHTS["paper"]["single"]}, "other weights"),
+        ({"weights": NOT_FITTED["single"]}, "other weights"),
     ):
         assert calibration().misfit(**ASKED) == "", change
         assert why in calibration().misfit(**(ASKED | change)), change

@@ -20,7 +20,7 @@ from recognize.confidence.calibration import (
     sample_of,
 )
 from recognize.confidence.evidence import FEATURES, N_JUDGED
-from recognize.scoring.presets import WEIGHTS
+from recognize.scoring.presets import NOT_FITTED
 from recognize.scoring.ranking import Ranking
 from recognize.settings import UNKNOWN_PRIOR
 from tests.recognize.birds_in_memory import bird
@@ -154,7 +154,7 @@ def calibration(store: Any, encoders: Any) -> Calibration:
     """Unknown where the best anchor is not very similar."""
     made = Parameters(
         temperature=1.0, held={"species": {"bias": 2.0}}, unknown={"bias": 38.0, "best_visual": -40.0},
-        weights=WEIGHTS["paper"]["several"],
+        weights=NOT_FITTED["several"],
     )  # fmt: skip
     parameters = {"default": {"several": made}}
     vocabulary = vocabulary_hash(store.taxon_ids)
