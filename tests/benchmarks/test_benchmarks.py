@@ -35,7 +35,7 @@ ARGUMENTS = {
     "names": ["--n", "300"],
     "no_bird": ["--data", "{birds}", "--n", "4"],
     "other_groups": ["--data", "{birds}"],
-    "places": ["--data", "{whole}"],
+    "places": ["--data", "{birds}"],
     "near_queries": ["--queries", "{queries}"],
     "neighbours": ["--texts", "300", "--queries", "5"],
     "opening": ["--species", "12", "--dim", "16", "--encoders", "2"],
