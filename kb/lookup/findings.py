@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -186,30 +186,37 @@ _DESCRIBES = frozenset((*VISUAL_GROUPS, "stop")) - {"part"}
 def unexplained(query: str, found: Findings, passage: str) -> tuple[str, ...]:
     """Return the words and names of a query that are neither everyday words nor explained, in order.
 
-    A term explains its words, and so do a listed group and a species with a description, also beside the noun of its
-    group ("Monarch butterfly"); the scientific name of a listed group explains that noun elsewhere. Other words are
-    explained if the passage uses them. A name is a species without a description, words in capitals, an organism, or a
-    kind of it ("fiddler crab"). Without any explained word, a query of everyday words is unexplained as a whole.
+    A term explains its words, and so do a listed group and a species with a description, with the noun of an organism
+    behind them ("Monarch butterfly"). Other words are explained if the passage uses them. A name is a species without a
+    description, words in capitals, an organism, or a kind of it ("fiddler crab"). Without any explained word, a query
+    of everyday words is unexplained as a whole.
     """
     if found.is_by_description:
         return ()
     words = list(WHOLE_WORD.finditer(query))
     said = set(tokens(passage))
-    spans = [
-        (mention.start, mention.start + len(mention.text)) for mention in found.mentions if _explains(found, mention)
-    ]
-    nouns = set(_nouns_of_mentions(query, words, found))
-    is_open = [
-        not any(start <= word.start() and word.end() <= end for start, end in spans)
-        and not set(tokens(word[0])) <= said
-        and i not in nouns
-        for i, word in enumerate(words)
-    ]
+    explained = set[int]()
+    names = set[int]()  # words that the next one belongs to
+    for mention in found.mentions:
+        places = [i for i, word in enumerate(words) if word.start() in range(*mention.span)]
+        if mention.kind == "species":
+            names.update(places[:-1])
+        if _explains(found, mention):
+            explained.update(places)
+            if mention.kind == "species" or mention.is_scientific:
+                explained.update(i + 1 for i in places[-1:] if _is_noun_behind(query, words, i + 1))
+    is_open = [i not in explained and not set(tokens(word[0])) <= said for i, word in enumerate(words)]
+    kinds = {i for i, word in enumerate(words) if is_open[i] and group_of_noun(word[0]) is not None}
+    for i in reversed(range(len(words) - 1)):
+        if is_joined(query, words, i):
+            one, other = words[i][0], words[i + 1][0]
+            is_kind = i + 1 in kinds and is_open[i] and _makes_a_kind(one, of=other)
+            kinds |= {i} if is_kind else set()
+            names |= {i} if is_kind or _are_capitals(one, other) else set()
     gaps = {i for i, word in enumerate(words) if is_open[i] and not is_plain(word[0])}
-    for first, last in _names(query, words, is_open, found):
-        if any(is_open[first : last + 1]):
-            gaps.update(range(first, last + 1))
-    if not gaps and not passage and not spans:
+    for first, last in runs(query, words, names):
+        gaps.update(range(first, last + 2) if any(is_open[first : last + 2]) else ())
+    if not gaps and not passage and not explained:
         gaps = {i for i, word in enumerate(words) if tokens(word[0]) and not word[0].isdigit()}
     left = runs(query, words, gaps)
     return tuple(_POSSESSIVE.sub("", query[words[first].start() : words[last].end()]) for first, last in left)
@@ -222,47 +229,15 @@ def _explains(found: Findings, mention: Mention) -> bool:
     return mention.kind == "term" or not described.isdisjoint(mention.ids)
 
 
-def _nouns_of_mentions(query: str, words: Sequence[re.Match[str]], found: Findings) -> Iterator[int]:
-    """Yield the places of nouns that stand for what a mention explains, and of the words before that make a kind."""
-    for mention in found.mentions:
-        if mention.kind == "term" or mention.organisms is None or not _explains(found, mention):
-            continue
-        end = mention.start + len(mention.text)
-        for last, word in enumerate(words):
-            is_beside = word.start() > end and query[end : word.start()].isspace()
-            if group_of_noun(word[0]) == mention.organisms and (mention.is_scientific or is_beside):
-                yield from range(_start_of_kind(query, words, last) if mention.is_scientific else last, last + 1)
+def _is_noun_behind(query: str, words: Sequence[re.Match[str]], i: int) -> bool:
+    is_word = i < len(words) and is_joined(query, words, i - 1)
+    return is_word and group_of_noun(words[i][0]) is not None
 
 
-def _start_of_kind(query: str, words: Sequence[re.Match[str]], last: int) -> int:
-    """Return the place of the first word of the kind of organism that ends at `last`: "fiddler crab"."""
-    first = last
-    while first and is_joined(query, words, first - 1) and _makes_a_kind(words[first - 1][0], of=words[first][0]):
-        first -= 1
-    return first
-
-
-def _names(
-    query: str, words: Sequence[re.Match[str]], is_open: Sequence[bool], found: Findings
-) -> Iterator[tuple[int, int]]:
-    """Yield the first and last word of each name."""
-    for mention in found.mentions:
-        end = mention.start + len(mention.text)
-        inside = [i for i, word in enumerate(words) if mention.start <= word.start() < end]
-        if mention.kind == "species" and inside:
-            yield inside[0], inside[-1]
-    capitals = {i for i, word in enumerate(words) if word[0][0].isupper() and tokens(word[0])}
-    for first, last in runs(query, words, capitals):
-        while first < last and _counts_or_qualifies(words[first][0].lower()):
-            first += 1  # "Male Xanthagrion", "Two Owls"
-        if first < last:
-            yield first, last
-    for last, word in enumerate(words):
-        if group_of_noun(word[0]) is None or not is_open[last]:
-            continue
-        first = max([_start_of_kind(query, words, last), *(i + 1 for i in range(last) if not is_open[i])])
-        if first < last:
-            yield first, last
+def _are_capitals(one: str, other: str) -> bool:
+    """Return whether two words may be of one name in capitals; "Male Xanthagrion" and "Two Owls" are none."""
+    may_be = all(word[0].isupper() and tokens(word) for word in (one, other))
+    return may_be and not _counts_or_qualifies(one.lower())
 
 
 def _counts_or_qualifies(lower: str) -> bool:

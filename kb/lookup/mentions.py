@@ -166,10 +166,13 @@ class Mention:
     text: str
     ids: tuple[str, ...]
     start: int
-    organisms: str | None = None
-    """Group (birds, insects) of a species, or of a group with a scientific name; None if unknown, and for others."""
     is_scientific: bool = False
     """Whether it is a scientific name of a group."""
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """Start and end in the query."""
+        return self.start, self.start + len(self.text)
 
 
 class NameFinder:
@@ -285,8 +288,7 @@ class NameFinder:
             if (species := self._species.get(key)) is None:
                 continue
             if is_technical or is_own_name(text, self._organisms.get(species), before=before, following=after):
-                of = self._organisms.get(species)
-                return Mention(kind="species", text=text, ids=(species,), start=start, organisms=of)
+                return Mention(kind="species", text=text, ids=(species,), start=start)
         is_part = not query.isupper() and _is_part_of_a_name(text, before, after)
         if term is not None and is_technical and not is_part:
             # Gills mean nothing of a butterfly, so a query that names no other organism may mean either.
@@ -302,8 +304,7 @@ class NameFinder:
                 is_group = text.strip() == query.strip() or (text[0].isupper() and text not in _ALSO_ENGLISH)
             if key in self._groups and is_group:
                 ids, is_scientific = tuple(self._groups[key]), key not in self._english
-                of = self._organisms.get(ids[0]) if is_scientific else None
-                return Mention(kind="group", text=text, ids=ids, start=start, organisms=of, is_scientific=is_scientific)
+                return Mention(kind="group", text=text, ids=ids, start=start, is_scientific=is_scientific)
         return None
 
     def _terms_named(self, text: str) -> list[Term]:

@@ -138,7 +138,7 @@ def test_groups_terms_and_nouns_beside_names_explain_only_what_they_stand_for() 
     )
     assert kb.context(condor, "tag", ENCODER).passage.startswith("Tag: A mark")
     store = ShelfStore([*BUTTERFLIES, butterfly("Vanessa atalanta", "Red Admiral")], shipped_terms(), ENCODER)
-    found = kb.context(store, "brush-footed butterflies feeding, Nymphalidae", ENCODER)
+    found = kb.context(store, "Nymphalidae butterflies feeding", ENCODER)
     assert (found.groups, found.unexplained) == (("Nymphalidae: Peacock, Monarch, Red Admiral",), ())
     for query, left in (
         ("a frog and two Nymphalidae", "frog"),
