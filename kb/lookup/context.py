@@ -242,15 +242,13 @@ def remember(store: KnowledgeBase, terms: Sequence[Term], encoder: TextEncoder) 
     ):
         ledger.add_subjects((key, "term", term.name, dumps(term)) for key, term in unique.items())
         ledger.encoded.put(name, [(key, key, vector) for key, vector in zip(texts, vectors, strict=True)])
-        ledger.record(step for term in unique.values() for step in _steps(term, name))
+        for key, term in unique.items():
+            mark, output = fingerprint(dumps(term)), DistilOutput(term=term, source=term.source)
+            ledger.record(
+                (
+                    Step(subject_id=key, stage="resolve", fingerprint=mark),
+                    Step(subject_id=key, stage="distil", fingerprint=mark, output=dumps(output)),
+                    Step(subject_id=key, stage="encode", space=name, fingerprint=encode_mark(term, name, "terms")),
+                )
+            )
         ledger.publish([entry_of(term) for term in unique.values()])
-
-
-def _steps(term: Term, space: str) -> list[Step]:
-    mark = fingerprint(dumps(term))
-    output = DistilOutput(term=term, source=term.source)
-    return [
-        Step(subject_id=term.term_id, stage="resolve", fingerprint=mark),
-        Step(subject_id=term.term_id, stage="distil", fingerprint=mark, output=dumps(output)),
-        Step(subject_id=term.term_id, stage="encode", space=space, fingerprint=encode_mark(term, space, "terms")),
-    ]

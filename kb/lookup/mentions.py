@@ -12,14 +12,22 @@ from typing import Literal
 
 from rapidfuzz import fuzz, process
 
-from data.lexicon.words import VISUAL_GROUPS, WHOLE_WORD, english_groups, group_of, groups, organisms, word_list
+from data.lexicon.words import (
+    VISUAL_GROUPS,
+    WHOLE_WORD,
+    english_groups,
+    group_of,
+    groups,
+    organisms,
+    word_list,
+    words_of,
+)
 from data.records import Taxon, Term
 from data.words import singulars
 from kb.checklist.names import fold
 
 _ANIMALS = "animals"
 _NO_ANIMALS = frozenset(("plants", "fungi"))
-LETTERS_ALONE = re.compile(r"[^\W\d_]+")
 
 
 @cache
@@ -61,8 +69,7 @@ def group_of_noun(word: str) -> str | None:
 
 def groups_in(words: Sequence[str]) -> frozenset[str]:
     """Return the groups of organisms that the words name; hyphenated words count by their last part."""
-    parts = ((word, LETTERS_ALONE.findall(_bare(word))) for word in words)
-    found = (group_of_noun(word) or group_of_noun(letters[-1]) for word, letters in parts if letters)
+    found = (group_of_noun(word) or group_of_noun(parts[-1]) for word in words if (parts := words_of(word)))
     return frozenset(filter(None, found))
 
 
@@ -141,9 +148,7 @@ def is_own_name(name: str, group: str | None, *, before: str = "", following: st
 
 
 def _describes_looks(word: str) -> bool:
-    parts = LETTERS_ALONE.findall(_bare(word))
-    stop = groups()["stop"]
-    return all(part in stop or group_of(part) in VISUAL_GROUPS for part in parts)
+    return all(part in groups()["stop"] or group_of(part) in VISUAL_GROUPS for part in words_of(word))
 
 
 def _bare(word: str) -> str:

@@ -122,7 +122,9 @@ def search(store: KnowledgeBase, text: str, encoder: TextEncoder, *, n: int = 10
     row_of = {taxon.taxon_id: row for row, taxon in enumerate(index.taxa)}
     description = in_lexicon_words(text, is_known=index.summaries.__contains__)
     fit, missing = store.derived(_mark_index).scores(description)
-    by_words, _ = index.summaries.match(_telling_words(store, description))
+    words = tokens(description)
+    telling = [word for word in words if word not in store.derived(_words_of_all)]
+    by_words, _ = index.summaries.match(telling or words)
     scores = WORDS_SHARE * by_words.astype(np.float64) + MARKS_SHARE * fit
     vector = vector_of(encoder, description)
     for taxon_id, similarity in store.query_species(vector, max(50, 5 * n)) if vector is not None and row_of else []:
@@ -139,12 +141,6 @@ def search(store: KnowledgeBase, text: str, encoder: TextEncoder, *, n: int = 10
         TaxonMatch(**{name: getattr(index.taxa[row], name) for name in fields}, score=round(float(scores[row]), 6))
         for row in rows[:n]
     ]
-
-
-def _telling_words(store: KnowledgeBase, description: str) -> list[str]:
-    """Return the content words of a description, without the words for all of its species (`words_of_any`)."""
-    words = tokens(description)
-    return [word for word in words if word not in store.derived(_words_of_all)] or words
 
 
 def _words_of_all(store: KnowledgeBase) -> frozenset[str]:

@@ -10,7 +10,7 @@ from data.lexicon.appearance import appearance
 from data.lexicon.words import BIRDS, WHOLE_WORD, column, group_of, group_of_taxon, groups, words_of
 from data.records import QueryPart, SpeciesEntry, Taxon, Term
 from data.words import capitalised
-from kb.lookup.mentions import LETTERS_ALONE, Mention, word_lists
+from kb.lookup.mentions import Mention, word_lists
 
 EARLY_STAGES = ("larva", "pupa")
 SEXES_AND_AGES = frozenset(("male", "female", "juvenile", *EARLY_STAGES))
@@ -223,8 +223,8 @@ _NEAR = 2  # other words between the sex and the name: "a male breeding Mallard"
 def sex_age_part(query: str, mention: Mention, entry: SpeciesEntry) -> QueryPart | None:
     """Return the sex or age before or directly after a species' name; None if the summary does not tell it apart."""
     kinds = {word: kind for word, kind in variant_words("beside").items() if kind in SEXES_AND_AGES}
-    before = [word[0] for word in LETTERS_ALONE.finditer(query[: mention.start])][-1 - _NEAR :]
-    after = [word[0] for word in LETTERS_ALONE.finditer(query[mention.start + len(mention.text) :])][:1]
+    before = WHOLE_WORD.findall(query[: mention.start])[-1 - _NEAR :]
+    after = WHOLE_WORD.findall(query[mention.start + len(mention.text) :])[:1]
     word = next((word for word in (*reversed(before), *after) if word.lower() in kinds), "")
     wanted = kinds.get(word.lower())
     clauses = [pair for sentence in sentences_of(entry) for pair in _clauses(sentence)]
