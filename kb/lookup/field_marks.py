@@ -21,6 +21,7 @@ SOME_PART = 0.25  # likeness of a look on a part to the same look on another par
 MARKING = 0.6  # likeness of a marking of a colour (white tips) to the colour of the whole part
 CONFLICT = -0.3  # points of a mark that a species contradicts: a white breast where the query has a red one
 BETWEEN_SIDES = 0.8  # likeness of a look on one side of the wings to one whose side is not told
+UNNAMED_STAGE = 0.8  # likeness of a look on a part of a larva or pupa to the same where no stage is named
 _BREAK = re.compile(r"\s*[,;.]\s*|\s+with\s+")
 _LIST_OF_PARTS = re.compile(r"\b(?:the )?((?:[a-z-]+(?:, | and |, and )(?:the )?)+[a-z-]+) (is|are) ([^,.;]+)")
 _PARTS_WITH_ONE_LOOK = re.compile(
@@ -41,8 +42,6 @@ class MarkIndex:
         found = db.execute("SELECT organisms, rows FROM species").fetchall()
         self._rows: dict[str, IntArray] = {group: np.frombuffer(rows, dtype=np.intp) for group, rows in found}
         self.size = sum(map(len, self._rows.values()))
-        marks = db.execute("SELECT DISTINCT organisms, part FROM marks").fetchall()
-        self._parts_of_adults = {(group, _split(part)[0]) for group, part in marks if not _split(part)[2]}
 
     @staticmethod
     def fill(db: sqlite3.Connection, texts: Iterable[str], groups_of_rows: Sequence[str]) -> None:
@@ -107,28 +106,22 @@ class MarkIndex:
                 differs[rows] |= shares == 1
             if other_look in looks:
                 some_part = SOME_PART if kind_of(look) == "colour" else 0.0
-                seen = self._without_stage(part, other_part, group)
-                alike = looks[other_look] * _alike(part, seen, some_part, group)
+                alike = looks[other_look] * _alike(part, other_part, some_part, group)
                 if is_marking:
                     shares = np.where(shares == 1, np.float32(MARKING), np.float32(1))
                 likeness[rows] = np.maximum(likeness[rows], alike * shares)
         return np.where(differs & (likeness < -CONFLICT), np.float32(CONFLICT), likeness)
 
-    def _without_stage(self, part: str, other: str, group: str) -> str:
-        """Return a part of a larva or pupa as one without a stage, if the query names none and no adult has it."""
-        name, _, stage = _split(part)
-        whole = appearance(group).whole
-        is_of_early_stage_only = name not in ("", whole) and not stage and (group, name) not in self._parts_of_adults
-        return other.partition(" of the ")[0] if is_of_early_stage_only else other
-
 
 def _alike(part: str, other: str, some_part: float, group: str) -> float:
-    """Return the likeness of two parts; looks of a larva are none of the adult's."""
+    """Return the likeness of two parts; of a larva, only a part of the same name may be meant without naming it."""
     (name, side, stage), (other_name, other_side, other_stage) = _split(part), _split(other)
     if other_side and not other_name and not other_stage:  # the wings of butterflies
         other_name = next(iter(column("sides", "part", group=group).values()), "")
-    if stage != other_stage or (side and other_side and side != other_side):
-        return 0.0 if stage != other_stage else some_part
+    if stage != other_stage:
+        return UNNAMED_STAGE if not stage and name == other_name and name not in ("", appearance(group).whole) else 0.0
+    if side and other_side and side != other_side:
+        return some_part
     if stage and {name, other_name} <= {"", "body"}:  # "a larva with dots", "the larva has a dotted body"
         return 1.0
     likeness = 1.0 if name == other_name and name else near_parts(group).get(name, {}).get(other_name, some_part)
