@@ -247,7 +247,7 @@ class NameFinder:
         found: list[Mention] = []
         taken = [False] * len(words)
         others = judged([match[0] for match in words])
-        organisms = self._organisms_in(words)
+        organisms = frozenset[str]()  # groups of the species found so far
         for length in range(min(MAX_NAME_WORDS, len(words)), 0, -1):
             for first in range(len(words) - length + 1):
                 places = range(first, first + length)
@@ -255,21 +255,12 @@ class NameFinder:
                     continue
                 if (mention := self._mention(query, words, places, organisms, others)) is not None:
                     found.append(mention)
+                    if mention.kind == "species" and length > 1 and mention.ids[0] in self._organisms:
+                        organisms |= {self._organisms[mention.ids[0]]}
                     if mention.kind == "term":  # it tells nothing on others
                         others = {place: found for place, found in others.items() if place not in places}
                     taken[first : first + length] = [True] * length
         return sorted(found, key=lambda mention: mention.start)
-
-    def _organisms_in(self, words: Sequence[re.Match[str]]) -> frozenset[str]:
-        """Return the groups (birds, mammals, ...) of species that a query names with two words or more."""
-        found = set()
-        for length in range(2, min(MAX_NAME_WORDS, len(words)) + 1):
-            for first in range(len(words) - length + 1):
-                parts = [match[0] for match in words[first : first + length]]
-                for key in _with_singulars(parts):
-                    if key in self._species and self._species[key] in self._organisms:
-                        found.add(self._organisms[self._species[key]])
-        return frozenset(found)
 
     def _mention(
         self, query: str, words: Sequence[re.Match[str]], places: range, organisms: frozenset[str], others: Judged
@@ -294,8 +285,7 @@ class NameFinder:
                 continue
             if is_technical or is_own_name(text, self._organisms.get(species), before=before, following=after):
                 return Mention(kind="species", text=text, ids=(species,), start=start)
-        is_part = not query.isupper() and _is_part_of_a_name(text, before, after)
-        if term is not None and is_technical and not is_part:
+        if term is not None and is_technical:
             # Gills mean nothing of a butterfly, so a query that names no other organism may mean either.
             is_of_another = term.groups and term.groups.isdisjoint({*named, *self._own_groups})
             ids = tuple(sense.term_id for sense in (senses if is_of_another else [term]))
@@ -360,15 +350,6 @@ def _heads(last: str) -> set[str]:
     """Return the group names from the last word of an English name; body parts are not group names."""
     whole, part = last.lower(), re.split(r"[-’']", last.lower())[-1]
     return {fold(head) for head in (whole, part) if len(head) > 2 and group_of(head) != "part" and head != "eater"}
-
-
-def _is_part_of_a_name(text: str, before: str, after: str) -> bool:
-    """Return whether a capitalised word is part of a longer name: a "Scarlet Waxy Cap" is not a cap.
-
-    Words without an everyday sense may end a name: an "Octopus Stinkhorn" is a stinkhorn.
-    """
-    in_capitals = text[0].isupper() and before[:1].isupper()
-    return in_capitals and (senses_of(text) is not None or after[:1].isupper())
 
 
 def _stands_alone(before: str) -> bool:
