@@ -28,7 +28,6 @@ _PARTS_WITH_ONE_LOOK = re.compile(
     r"((?:[a-z-]+ ){1,4}?(?:(?:on|over|across) (?:the )?)?)([a-z]+(?:, [a-z]+)*),? and ([a-z]+)(?![a-z-])"
 )
 _PART_WITH = re.compile(r"\b([a-z]+)(?: (?:is|are) .+?)?(?= with (.+))")
-_PART_BEFORE_LOOK = re.compile(r"\b([a-z]+), (?:and )?(?=([a-z-]+)((?: [a-z-]+){1,3}))")
 _CLAUSE = re.compile(r"[^,.;]+")
 _NEW_CLAUSE = re.compile(r", (?:and )?(?=(?:the|an?) )")
 
@@ -199,14 +198,8 @@ def _without_lists(text: str, group: str) -> str:
                 return "; ".join((clause, *(f"the {found[1]} is {word}" for word in named)))
         return clause
 
-    def ended(found: re.Match[str]) -> str:
-        is_end = (
-            found[1] in parts and looks.has_look(found[2].partition("-")[0]) and not parts.isdisjoint(found[3].split())
-        )
-        return f"{found[1]}; " if is_end else found[0]
-
     text = _LIST_OF_PARTS.sub(expand, _NEW_CLAUSE.sub("; ", text.lower()))
-    text = _PART_BEFORE_LOOK.sub(ended, _PARTS_WITH_ONE_LOOK.sub(repeat, text))
+    text = _PARTS_WITH_ONE_LOOK.sub(repeat, text)
     return _CLAUSE.sub(lambda found: with_patterns(found[0]), text)
 
 
