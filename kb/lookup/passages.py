@@ -28,12 +28,11 @@ from kb.lookup.mentions import Mention, groups_in
 from kb.lookup.variants import (
     EARLY_STAGES,
     fitting_sentences,
-    kinds_of,
+    kinds_in,
     sentences_of,
     states_looks,
     variant_in,
     variant_of,
-    variant_words_in,
 )
 from kb.store.knowledge_base import KnowledgeBase
 
@@ -41,7 +40,6 @@ MAX_GROUP_MEMBERS = 8
 MAX_DESCRIBED_MEMBERS = 2  # of a group; with more, each gets too few words
 MAX_SENTENCES = 4
 MAX_SENTENCE_WORDS, MAX_MEMBER_WORDS = 70, 40
-_NUMBERS = frozenset(tokens(" ".join((*NUMBERS[1:], "dozen hundred several many"))))
 NOT_ORDINARY = "The usual colours and markings of the species are left out: they may not hold here."
 
 
@@ -168,10 +166,10 @@ def told_of(entry: SpeciesEntry, found: Findings, query: str) -> tuple[list[str]
     name = next((mention for mention in found.mentions if entry.taxon.taxon_id in mention.ids), None)
     variant = variant_in(query, name, found.mentions, found.terms, entry) if name is not None else frozenset()
     own = set(tokens(" ".join((*entry.taxon.common_names, entry.taxon.scientific_name))))
-    asked = set(tokens(query)) - own - _NUMBERS
+    asked = set(tokens(query)) - own
 
     def fit(text: str) -> int:
-        stated = kinds_of(variant_words_in(text))
+        stated = kinds_in(text)
         is_of_stage = not variant and not stated.isdisjoint(EARLY_STAGES)
         return 2 * bool(stated & variant) - 4 * is_of_stage + len(asked & set(tokens(text)))
 

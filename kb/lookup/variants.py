@@ -15,7 +15,6 @@ from kb.lookup.mentions import Mention, word_lists
 EARLY_STAGES = ("larva", "pupa")
 SEXES_AND_AGES = frozenset(("male", "female", "juvenile", *EARLY_STAGES))
 _YOUNG = frozenset(("juvenile", *EARLY_STAGES))
-_LONGEST = 3  # words of a phrase
 _ORDINALS = {"1st": "first", "2nd": "second", "3rd": "third", "4th": "fourth"}
 _ORDINAL = re.compile(r"\b(?:1st|2nd|3rd|4th)\b", re.IGNORECASE)
 
@@ -32,30 +31,26 @@ def variant_words(where: str) -> Mapping[str, str]:
 
 
 @cache
-def _phrases() -> frozenset[str]:
-    return frozenset().union(*map(variant_words, ("anywhere", "beside", "text")))
+def _every_word() -> Mapping[str, str]:
+    return {**variant_words("beside"), **variant_words("text"), **variant_words("anywhere")}
+
+
+@cache
+def _phrases() -> re.Pattern[str]:
+    phrases = [word.replace("-", " ") for word in _every_word() if "-" in word]
+    return re.compile(rf"\b(?:{'|'.join(sorted(phrases, key=len, reverse=True))})\b")
 
 
 def variant_words_in(text: str) -> list[str]:
     """Return the words of a text in lower case, those of a phrase of `variants.txt` joined; longer phrases first."""
-    return list(_joined(words_of(_ORDINAL.sub(lambda found: _ORDINALS[found[0].lower()], text))))
+    words = " ".join(words_of(_ORDINAL.sub(lambda found: _ORDINALS[found[0].lower()], text)))
+    return _phrases().sub(lambda found: found[0].replace(" ", "-"), words).split()
 
 
-def kinds_of(words: Collection[str]) -> frozenset[str]:
-    """Return the kinds of variants that a sentence of a description states: `breeding` too, and `adult`."""
-    tables = [variant_words(where) for where in ("anywhere", "beside")]
-    found = {next((table[word] for table in tables if word in table), "") for word in words}
-    found |= {"breeding"} if variant_words("text").keys() & words else set()
-    return frozenset("nonbreeding" if kind == "winter" else kind for kind in found if kind)
-
-
-def _joined(words: list[str]) -> Iterator[str]:
-    phrases, place = _phrases(), 0
-    while place < len(words):
-        lengths = range(min(_LONGEST, len(words) - place), 1, -1)
-        length = next((n for n in lengths if "-".join(words[place : place + n]) in phrases), 1)
-        yield "-".join(words[place : place + length])
-        place += length
+def kinds_in(text: str) -> frozenset[str]:
+    """Return the kinds of variants that a text of a description states: `breeding` too, and `adult`."""
+    kinds = (_every_word().get(word, "") for word in variant_words_in(text))
+    return frozenset("nonbreeding" if kind == "winter" else kind for kind in kinds if kind)
 
 
 _ALIKE = re.compile(r"\b(?:sexes (?:are |look )?(?:alike|similar|identical)|both sexes|similar sexes)\b", re.IGNORECASE)
@@ -63,7 +58,6 @@ _ALIKE = re.compile(r"\b(?:sexes (?:are |look )?(?:alike|similar|identical)|both
 _CLAUSE = re.compile(r";\s+(?!(?:it|its|they|their)\b)|,? (?:while|whereas) |(?<=[.!?])\s+")
 _END = " .,;:"
 _OTHER_ANIMALS = frozenset(("its", "their", "his", "her", "with", "feeding", "feeds", "and"))
-_OWNERS = {"his": "male", "her": "female"}  # in descriptions; in a query the owner is another animal
 _LOOKS = ("colour", "pattern")
 _BETWEEN_NAMES = (*_LOOKS, "shape", "size", "who")
 _PASSED = frozenset(("plumage", "butterfly", "moth"))
@@ -103,7 +97,7 @@ def variant_in(
     end = min((_middle(query, mention, other) for other in others if other.start > mention.start), default=len(query))
     elsewhere = {i for each in mentions if each.kind == "term" and not start <= each.start < end for i in each.ids}
     names = [term.name for term in terms if term.term_id not in elsewhere]
-    of_all = {"hybrid"} & kinds_of(variant_words_in(query))
+    of_all = {"hybrid"} & kinds_in(query)
     changes = entry.taxon.scientific_name.split(" ")[0].lower() in variant_words("genera")
     winter = "nonbreeding" if changes or _tells_plumages(sentences_of(entry)) else ""
     return variant_of(query[start:end], mention.text, mention.start - start, terms=names, winter=winter) | of_all
@@ -161,7 +155,7 @@ def _clauses(sentence: str) -> list[tuple[str, frozenset[str]]]:
     stated: frozenset[str] = frozenset()
     for text in _CLAUSE.split(sentence):
         if clause := text.strip(_END):
-            stated = _stated(clause) or stated  # "the female is brown; a dark line runs through the eye"
+            stated = kinds_in(clause) or stated  # "the female is brown; a dark line runs through the eye"
             found.append((clause, stated))
     return found
 
@@ -176,19 +170,13 @@ def states_looks(sentences: Sequence[str]) -> bool:
 
 
 def _tells_plumages(sentences: Sequence[str]) -> bool:
-    return any(_PLUMAGES & _stated(sentence) for sentence in sentences if states_looks([sentence]))
-
-
-def _stated(clause: str) -> frozenset[str]:
-    """Return the sexes, ages and plumages that a clause names."""
-    words = variant_words_in(clause)
-    return kinds_of(words) | {_OWNERS[word] for word in words if word in _OWNERS}
+    return any(_PLUMAGES & kinds_in(sentence) for sentence in sentences if states_looks([sentence]))
 
 
 def _holds(clause: str, stated: frozenset[str], variant: Variant, *, are_alike: bool, has_plumages: bool) -> bool:
     subjects = stated & SEXES_AND_AGES
     if own := variant & {"colour", "hybrid"}:
-        if own & kinds_of(variant_words_in(clause)):
+        if own & kinds_in(clause):
             return True
     elif "nonbreeding" in variant:
         is_of_plumage = "nonbreeding" in stated and (not subjects or not variant & SEXES_AND_AGES)
