@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pkgutil import resolve_name
 from typing import Literal, NamedTuple
 
 AnswerRank = Literal["species", "genus", "family", "order", "none"]
@@ -200,6 +201,11 @@ class Identification:
     """Place and month whose species are favoured: that of `--place`, or of the photo."""
     answer_without_place: Answer | None = None
     """The answer without that place."""
+
+    def _repr_html_(self) -> str:
+        """Return the photo and the head of its card, for notebooks; by name, since records import no package."""
+        html: str = resolve_name("recognize.cards.page:html_of")(self)
+        return html
 
     @property
     def shown_image(self) -> str:

@@ -9,13 +9,13 @@ import json
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from html import escape
 from itertools import count
 from pathlib import Path
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from data.contracts import KnowledgeStore
 from data.files import is_shipped, sha256_hex, write_atomic
+from data.pages import render
 from data.records import Candidate, Identification, Reading, SpeciesEntry
 from data.words import plural
 from recognize.answers import (
@@ -30,15 +30,17 @@ from recognize.answers import (
     unanswered_text,
 )
 from recognize.cards.index import is_card
-from recognize.cards.pictures import ANCHOR_PX, PHOTO_PX, STYLE, picture
-from recognize.cards.species import Shown, scores, species
+from recognize.cards.pictures import ANCHOR_PX, PHOTO_PX, picture
+from recognize.cards.species import Shown, fill_in, scores_of, similarities_of
 from recognize.confidence.calibration import ESTIMATED
 from recognize.explanation import Explanation, explain, parts_of_score, photos_command
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 THUMB_PX: Final = 160
 _MOST_OTHERS: Final = 8  # photos of an encounter beside the first
 _NAME_BYTES: Final = 200  # of the photo's name in the file name of its page; file systems allow 255
-_POLICY: Final = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 
 
 class AnchorStore(KnowledgeStore, Protocol):
@@ -90,34 +92,55 @@ def card(
 ) -> str:
     """Return the page of one photo.
 
-    `entries` are those of the candidates; `anchor_file` gives the file of an anchor by
-    its SHA-256.
+    `entries` are those of the candidates; `anchor_file` gives the file of an anchor by its SHA-256.
     """
     candidates = row.candidates
     shown = [
         Shown(rank=rank, candidate=candidate, entry=entry, parts=parts_of_score(row.preset, candidate))
         for rank, (candidate, entry) in enumerate(zip(candidates, entries, strict=True), 1)
     ]
-    because = why.score_text if why is not None else ""
-    parts = [f"<header>{verdict(row)}</header>", _photo(row, notes(row, why)) if row.status != "error" else ""]
+    focus, is_answer = _focus(row, candidates)
     if shown:
-        focus, is_answer = _focus(row, candidates)
-        sections = species(shown, focus, is_answer=is_answer, anchor_file=anchor_file)
-        parts.append(f"<div class=list>{_about_photos(entries)}{sections}{scores(shown, row.preset, because)}</div>")
-    title = escape(f"{headline(row)} - {row.group or Path(row.image).name}")
-    return (
-        f"<!doctype html>\n<html lang=en><head><meta charset=utf-8><title>{title}</title>{entry(row)}"
-        f'<meta http-equiv=Content-Security-Policy content="{_POLICY}">'
-        '<meta name=viewport content="width=device-width, initial-scale=1"><meta name=referrer content=no-referrer>'
-        f"<style>{STYLE}</style></head><body><main{' class=bare' if row.status == 'error' else ''}>{''.join(parts)}"
-        f"{_foot(row)}</main></body></html>\n"
+        fill_in(shown, focus, is_answer=is_answer, anchor_file=anchor_file)
+    readable = row.status != "error"
+    others, about_others = _other_photos(row)
+    return render(
+        "recognize",
+        "card.html",
+        **_verdict(row),
+        title=f"{message_of(row).name} - {row.group or Path(row.image).name}",
+        entry=_entry(row),
+        picture=picture(row.shown_image, PHOTO_PX, "the photo", row.shown_box, _number(row)) if readable else "",
+        caption=_caption(row),
+        others=others,
+        about_others=about_others,
+        warnings=_warnings(row, why),
+        reading=_read(row.reader, row.candidates) if row.reader is not None and row.reader.agreement else None,
+        no_photos=NO_PHOTOS,
+        photos_command=photos_command(entries),
+        candidates=shown,
+        focus=shown[focus] if shown else None,
+        because=why.score_text if why is not None else "",
+        scores=scores_of(shown, row.preset) if shown else None,
+        similarities=similarities_of(shown, row.preset) if shown else None,
+        foot=_foot(row),
     )
 
 
-def entry(row: Identification) -> str:
-    """Return the element of a card that holds the photo's entry of the index."""
-    message = message_of(row)
-    number = str(row.bird) if row.n_birds > 1 else ""
+def html_of(row: Identification) -> str:
+    """Return the photo and the head of its card, for notebooks."""
+    readable = row.status != "error" and Path(row.shown_image).is_file()
+    shown = picture(row.shown_image, ANCHOR_PX, "the photo", row.shown_box, _number(row)) if readable else ""
+    return render("recognize", "notebook.html", **_verdict(row), picture=shown)
+
+
+def _number(row: Identification) -> str:
+    return str(row.bird) if row.n_birds > 1 else ""
+
+
+def _entry(row: Identification) -> str:
+    """Return the photo's entry of the index, JSON."""
+    message, number = message_of(row), _number(row)
     content = {
         "photo": (row.group or Path(row.shown_image).name) + (f", bird {number}" if number else ""),
         "status": row.status,
@@ -126,50 +149,35 @@ def entry(row: Identification) -> str:
         "sure": message.sure,
         "picture": picture(row.shown_image, THUMB_PX, "", row.shown_box, number) if row.status != "error" else "",
     }
-    return f'<meta name=fieldmark-card content="{escape(json.dumps(content))}">'
+    return json.dumps(content)
 
 
-def _photo(row: Identification, notes_html: str) -> str:
+def _caption(row: Identification) -> list[str]:
     words = [*([row.group] if row.group else []), Path(row.shown_image).name]
-    number = str(row.bird) if row.n_birds > 1 else ""
-    if number:
-        words.append(f"bird {number} of {row.n_birds}")
+    if row.n_birds > 1:
+        words.append(f"bird {row.bird} of {row.n_birds}")
     if row.place is not None:  # rounded: pages are shared, and a rare bird's place should not be
         words.append("near {:.1f}, {:.1f}".format(*row.place))
     if row.date is not None:
         words.append(row.date)
-    caption = "<br>".join(escape(word) for word in words)
-    shown = picture(row.shown_image, PHOTO_PX, "the photo", row.shown_box, number)
-    return (
-        f"<aside><div><figure class=photo>{shown}<figcaption>{caption}</figcaption></figure>"
-        f"{_other_photos(row)}{notes_html}</div></aside>"
-    )
+    return words
 
 
-def _other_photos(row: Identification) -> str:
-    """Return the other photos of an encounter, and the names of unreadable ones."""
+def _other_photos(row: Identification) -> tuple[list[tuple[str, Markup]], str]:
+    """Return name and picture of the other photos of an encounter, and a text on them and the unreadable ones."""
     others = [photo for photo in row.photos if photo.image != row.shown_image]
     readable = [photo for photo in others if photo.error is None]
     failed = [Path(photo.image).name for photo in others if photo.error is not None]
     shown = [
-        f"<figure>{picture(photo.image, ANCHOR_PX, 'another photo', photo.box)}"
-        f"<figcaption>{escape(Path(photo.image).name)}</figcaption></figure>"
+        (Path(photo.image).name, picture(photo.image, ANCHOR_PX, "another photo", photo.box))
         for photo in readable[:_MOST_OTHERS]
     ]
     texts = [
         f"One answer from {plural(1 + len(readable), 'photo')}." if readable else "",
         f"{len(readable) - _MOST_OTHERS:,} more not shown." if len(readable) > _MOST_OTHERS else "",
-        f"{plural(len(failed), 'photo')} unreadable: {escape(', '.join(failed[:_MOST_OTHERS]))}." if failed else "",
+        f"{plural(len(failed), 'photo')} unreadable: {', '.join(failed[:_MOST_OTHERS])}." if failed else "",
     ]
-    note = " ".join(text for text in texts if text)
-    pictures = f"<div class=anchors>{''.join(shown)}</div>" if shown else ""
-    return pictures + (f"<p class=small>{note}</p>" if note else "")
-
-
-def _about_photos(entries: Sequence[SpeciesEntry]) -> str:
-    """Return the source of reference photos, where there are none to show."""
-    command = photos_command(entries)
-    return f"<p class=note>{NO_PHOTOS}<br><code>{escape(command)}</code></p>" if command else ""
+    return shown, " ".join(text for text in texts if text)
 
 
 def _focus(row: Identification, candidates: Sequence[Candidate]) -> tuple[int, bool]:
@@ -181,46 +189,25 @@ def _focus(row: Identification, candidates: Sequence[Candidate]) -> tuple[int, b
 
 
 def _foot(row: Identification) -> str:
-    if row.status == "error":
-        return ""
     path = Path(row.kb)
     place = "the shipped knowledge" if is_shipped(path) else f"knowledge base {path.name}"
-    origin = f"Preset {row.preset}, {place}, calibration {row.calibration or 'none'}."
-    rights = "Photos and texts belong to their authors, under the licences beside them."
-    return f"<footer class=small>{escape(origin)} {rights}</footer>"
+    return f"Preset {row.preset}, {place}, calibration {row.calibration or 'none'}."
 
 
-def verdict(row: Identification) -> str:
-    """Return the head of the page: the message of the table, in the same order."""
-    message = message_of(row)
-    if row.status == "error":
-        error = escape((row.error or "").replace(row.image, Path(row.image).name))
-        over = f"No answer for {escape(Path(row.image).name)}"
-        return f"<p class=over>{over}</p><h1>{message.name}</h1><p class=note>{error}</p>"
-    scientific = f"<p class=sci>{escape(message.scientific)}</p>" if message.scientific else ""
-    sure = f"<p><strong>{message.sure[:1].upper()}{message.sure[1:]}</strong></p>" if message.sure else ""
-    others = "<br>".join(escape(text) for text in message.closest)
-    others = f"<p class=closest>{others}</p>" if others else ""
-    place = place_line(row)
-    notes = "".join(f"<p>{escape(text)}</p>" for text in (*message.notes, *([f"{place}."] if place else [])))
-    return (
-        f"<h1>{escape(message.name)}</h1>{scientific}<div class=sure>{sure}{_meter(row)}{others}{notes}"
-        f"<p class=small>{_origin_of_confidence(row)}</p></div>"
-    )
-
-
-def headline(row: Identification) -> str:
-    """Return the answer in a few words for the page title."""
-    return message_of(row).name
-
-
-def _meter(row: Identification) -> str:
-    """Return the confidence as a bar."""
-    answer = row.answer
-    if answer is None or answer.confidence is None or is_reader_choice(row):
-        return ""
-    share = percent(answer.confidence)
-    return f'<div class=meter role=img aria-label="{share}"><i style="width:{answer.confidence:.0%}"></i></div>'
+def _verdict(row: Identification) -> dict[str, object]:
+    """Return the values of `verdict.html`: the message of the table, in the same order."""
+    answer, name = row.answer, Path(row.image).name
+    meter: float | None = None if answer is None or is_reader_choice(row) else answer.confidence
+    return {
+        "row": row,
+        "message": message_of(row),
+        "photo_name": name,
+        "error": (row.error or "").replace(row.image, name),
+        "meter": meter,
+        "share": "" if meter is None else percent(meter),
+        "place": place_line(row),
+        "origin": _origin_of_confidence(row),
+    }
 
 
 def _origin_of_confidence(row: Identification) -> str:
@@ -232,7 +219,7 @@ def _origin_of_confidence(row: Identification) -> str:
         return "Confidence not available: the accuracy of this reader was not measured."
     if answer is None or (answer.confidence is None and answer.p_unknown is None):
         return (
-            "<strong>Confidence not available for this knowledge base.</strong> The answer is the best match among its "
+            "Confidence not available for this knowledge base. The answer is the best match among its "
             "species, even if the photo shows another one."
         )
     if row.species_list is not None:
@@ -244,34 +231,30 @@ def _origin_of_confidence(row: Identification) -> str:
     return "The confidence was measured with this knowledge base: the share of such answers that are right."
 
 
-def notes(row: Identification, why: Explanation | None) -> str:
-    """Return warnings, the answer without the species list, and the reader's choice with its reason."""
-    parts = []
-    if why is not None and why.anchor_text:
-        parts.append(f"<p class=note>{escape(why.anchor_text)}</p>")
+def _warnings(row: Identification, why: Explanation | None) -> list[str]:
+    """Return warnings, the answer without the species list or place, and a reader without an answer."""
+    texts = [why.anchor_text] if why is not None and why.anchor_text else []
     for what, before in (("species list", row.answer_without_list), ("place", row.answer_without_place)):
         is_other = row.answer is None or before is None or before.name != row.answer.name
         if before is not None and (is_other or what == "species list"):
             lines = message_of(replace(row, answer=before, candidates=(), reader=None)).lines
-            parts.append(f"<p class=note>Without the {what}: {escape(lines[0])}.</p>")
-    if row.reader is not None:
-        parts.append(_read(row.reader, row.candidates))
-    return "".join(parts)
+            texts.append(f"Without the {what}: {lines[0]}.")
+    if row.reader is not None and not row.reader.agreement:
+        texts.append(f"The reader did not answer: {' '.join(row.reader.reason.split())}")
+    return texts
 
 
-def _read(reading: Reading, candidates: tuple[Candidate, ...]) -> str:
-    reason = " ".join(reading.reason.split())
-    if not reading.agreement:
-        return f"<p class=note>The reader did not answer: {escape(reason)}</p>"
+def _read(reading: Reading, candidates: tuple[Candidate, ...]) -> dict[str, str]:
+    """Return the reader's choice, how sure it is, and its reason."""
     chosen = next((each for each in candidates if each.taxon_id == reading.choice), None)
-    name = (
-        "none of the candidates" if reading.choice is None else escape(short_name(chosen) if chosen else reading.choice)
-    )
-    share = "All" if reading.agreement == 1 else percent(reading.agreement)
+    share = "All" if reading.agreement in (1, None) else percent(reading.agreement)
     sure = f"{share} of its samples agree"
     if silent := unanswered_text(reading):
-        sure += f"; {escape(silent)}"
+        sure += f"; {silent}"
     if reading.margin is not None:
         sure += f"; margin to the next label {reading.margin:.1f} nats"
-    reason_html = f"<p>{escape(reason)}</p>" if reason else "<p class=small>No reason given.</p>"
-    return f"<blockquote><p><b>The reader chose {name}</b></p>{reason_html}<p class=small>{sure}</p></blockquote>"
+    return {
+        "name": short_name(chosen) if chosen else reading.choice or "none of the candidates",
+        "reason": " ".join(reading.reason.split()),
+        "sure": sure,
+    }

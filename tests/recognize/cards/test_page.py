@@ -12,7 +12,6 @@ from data.files import sha256_hex
 from data.records import Anchor, AnchorMatch, Answer, Candidate, Identification, Reading, Source, SpeciesEntry, Taxon
 from recognize.cards.index import write_index
 from recognize.cards.page import card, card_path
-from recognize.cards.pictures import figures
 from recognize.explanation import Explanation
 
 
@@ -231,12 +230,25 @@ def test_unknown_authors_are_stated_and_vector_anchors_have_no_picture(photo: Pa
         "a": Anchor(anchor_id="a", subject_id="x", sha256="0" * 64, page_url="https://x.example"),
         "b": Anchor(anchor_id="b", subject_id="x"),
     }
-    html = figures(matches, anchors, "Jay", lambda _: photo)
-    assert html.count("<img") == 1
-    assert ">unknown author</a>, licence unknown" in html
-    own = {"a": Anchor(anchor_id="a", subject_id="x", sha256="0" * 64)}
-    assert "<b>similarity 0.50</b><br>your own" in figures(matches[:1], own, "Jay", lambda _: photo)
-    assert figures(matches[1:], anchors, "Jay", lambda _: photo) == ""
+    candidate = Candidate(taxon_id="x", scientific_name="A jay", common_name="Jay", score=1.0, anchors=matches)
+    taxon = Taxon(taxon_id="x", scientific_name="A jay", rank="species")
+
+    def html(*given: Anchor) -> str:
+        row = Identification(image=str(photo), answer=Answer(rank="none", name=""), candidates=(candidate,))
+        return card(row, None, [SpeciesEntry(taxon=taxon, anchors=given)], lambda _: photo)
+
+    assert html(anchors["a"], anchors["b"]).count("a reference photo of Jay") == 1
+    assert ">unknown author</a>, licence unknown" in html(anchors["a"])
+    assert "<b>similarity 0.50</b><br>your own" in html(Anchor(anchor_id="a", subject_id="x", sha256="0" * 64))
+    assert "reference photo" not in html(anchors["b"])
+
+
+def test_a_notebook_shows_the_head_of_the_card(photo: Path) -> None:
+    row = Identification(image=str(photo), answer=species(0.95), preset="default", kb="birds.kb", calibration="abc")
+    shown = Page(row._repr_html_())
+    assert shown.text.startswith("Blue Jay Cyanocitta cristata 95 % sure")
+    assert len(shown.sources) == 1 and shown.sources[0].startswith("data:image/jpeg;base64,")
+    assert Page(replace(row, image="gone.jpg")._repr_html_()).sources == [], "the file of a row may be gone"
 
 
 def test_a_missing_photo_and_an_error_are_stated(photo: Path, tmp_path: Path) -> None:
@@ -297,7 +309,7 @@ def test_names_are_escaped_nothing_is_loaded_and_other_pages_are_left_out(tmp_pa
     write_index(tmp_path)
     text = (tmp_path / "index.html").read_text(encoding="utf-8")
     for expected in (
-        "a &quot;&lt;b&gt; &amp;.jpg", "<b>O&#x27;Bird &amp; &lt;Co&gt;</b>", "default-src 'none'; img-src data:",
+        "a &#34;&lt;b&gt; &amp;.jpg", "<b>O&#39;Bird &amp; &lt;Co&gt;</b>", "default-src 'none'; img-src data:",
         "1 photo: 1 identified.",
     ):  # fmt: skip
         assert expected in text
