@@ -32,7 +32,7 @@ from data.files import Closing
 from kb.endpoints.answer import chat_of_events
 from kb.endpoints.cache import DrawingCache, ReplyCache
 from kb.endpoints.endpoint import Budget, Endpoint
-from kb.endpoints.failures import error_of, shortened, without_key
+from kb.endpoints.failures import ERRORS, error_of, shortened, without_key
 from kb.http import ACCEPTED, RetryPolicy, at_most, user_agent
 
 ResultT = TypeVar("ResultT")
@@ -126,7 +126,8 @@ class Client(Closing):
             headers = {name.lower(): value for name, value in response.headers.items()}
             raise error_of(endpoint, self._key, response.status_code, headers, response.text)
         answer = self._parsed(response)
-        if isinstance(answer, Mapping) and answer.get("error") and not answer.get("choices"):
+        fields = answer if isinstance(answer, Mapping) else {}
+        if not (fields.get("choices") or fields.get("data")) and any(map(fields.get, ERRORS)):
             raise error_of(endpoint, self._key, 200, {}, answer)
         return answer
 

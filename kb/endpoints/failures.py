@@ -28,6 +28,8 @@ from kb.addresses import parse_retry_after
 from kb.endpoints.endpoint import Endpoint
 
 _TEXTS: Final = ("message", "msg", "detail", "error", "errors", "error_description", "raw", "loc", "")
+ERRORS: Final = ("error", "errors", "detail", "message", "base_resp")
+"""Fields of an answer with status 200 and without contents that tell an error."""
 _CODES: Final = ("code", "type", "error_type", "status", "reason", "param")
 _ANY: Final = range(200, 600)
 _PAY: Final = {"hint": "The account has no credit left; replies so far are cached."}
