@@ -14,6 +14,7 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +22,15 @@ import numpy as np
 
 from data.arrays import FloatArray, check_vectors
 from data.batches import grouped, grouped_by_size
-from data.contracts import Encoders, ImageEncoder, TextEncoder
+from data.contracts import Encoders, ImageEncoder, TextEncoder, TrainedOnSpecies
 from data.engines.contract import Loaders, Recipe, ShardTask, pack, unpack
 from data.errors import BadImage, FieldmarkError, MissingRequirement, SpaceMismatch, StoreError
 from data.images.decode import ENCODER_SIDE, read_image
 from data.images.views import Views, encode_views, views_mark, views_of_anchor
-from data.records import Anchor, SpeciesEntry
+from data.records import Anchor, SpeciesEntry, taxon_id
+from data.starter.knowledge import ShippedVectors, read_vectors
 from kb import reasons
+from kb.checklist.avilist import BIRDS
 from kb.pipeline.stages.index import IN_MEMORY, KnownSubjects, Subjects
 from kb.pipeline.stages.run import BuildRun, Tracker, is_current
 from kb.store.generations import lost_collections, publishing
@@ -176,8 +179,8 @@ def _encode_texts(
                 (subject_id(subject), item, str(text)) for subject in group for item, text in items_of(subject, kind)
             ]
             vectors: list[FloatArray | None] = [None] * len(rows)
-            if kind == "chunks":  # the source may have these vectors
-                vectors = [run.source.text_vector(key, space) for key, _, _ in rows]
+            if kind == "chunks":
+                vectors = [_text_vector(run, key, space) for key, _, _ in rows]
             waiting.append((group, [(key, item) for key, item, _ in rows], vectors))
             yield tuple(text for (_, _, text), vector in zip(rows, vectors, strict=True) if vector is None)
 
@@ -191,6 +194,25 @@ def _encode_texts(
             )
             run.ledger.record([_step(run, subject, collection, kind, None) for subject in group])
         tracker.add(len(group))
+
+
+def _text_vector(run: BuildRun, key: str, space: str) -> FloatArray | None:
+    """Return the text vector of a species that the source has, else the one that ships; None: encode the text.
+
+    One ships of each species that the starter models were trained on, of longer descriptions, which do not ship. It
+    names more photos right than any other text does, as the prototype of the species does beside reference photos.
+    """
+    given, look = run.source.text_vector(key, space), run.encoders.visual
+    if given is not None or run.encoders.profile != BIRDS or not isinstance(look, TrainedOnSpecies):
+        return given
+    known, vectors = _shipped(look)
+    return vectors.text_vector(key, space) if key in known else None
+
+
+@lru_cache(maxsize=1)
+def _shipped(look: TrainedOnSpecies) -> tuple[frozenset[str], ShippedVectors]:
+    """Return the species that the starter models were trained on, and the vectors that ship."""
+    return frozenset(map(taxon_id, look.prototypes()[0])), read_vectors()
 
 
 def _store_anchors(

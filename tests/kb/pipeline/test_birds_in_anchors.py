@@ -11,9 +11,11 @@ import recognize
 from data.contracts import Encoders
 from data.images.decode import read_image
 from data.images.views import boxes_of, encode_views, views_of
-from data.records import Box, Detection, Stage
-from data.starter.knowledge import drawings_of
+from data.records import Box, Detection, Stage, taxon_id
+from data.starter.knowledge import drawings_of, read_vectors
 from kb import OwnPhoto
+from kb.checklist.avilist import load_checklist
+from kb.sources.folder import FolderSource
 from kb.sources.starter import StarterSource
 from tests.pages import PageSource, made_up_taxa
 from tests.toy.encoders import toy_encoders
@@ -110,3 +112,24 @@ def test_anchors_without_a_file_keep_their_vectors_and_the_others_are_encoded_on
     assert contents(path, cornered) == after, "nothing is encoded again"
     kb.build(path, [taxon], source, earlier)
     assert contents(path, earlier) == (0, *before[1:])
+
+
+def test_a_bird_that_the_models_know_has_the_text_vector_of_its_training_and_another_that_of_its_text(
+    tmp_path: Path,
+) -> None:
+    encoders, checklist = recognize.load_encoders("starter"), load_checklist()
+    reader, text = encoders.text_image[0], "A blue bird with a red crest."
+    known, vectors = set(map(taxon_id, encoders.visual.prototypes()[0])), read_vectors()  # type: ignore[attr-defined]
+    names = ["Pica pica", next(t.scientific_name for t in StarterSource().taxa() if t.taxon_id not in known)]
+    for name in (*names, "Scytalopus alvarezlopezi"):
+        (tmp_path / "src" / name).mkdir(parents=True)
+        (tmp_path / "src" / name / "text.txt").write_text(text)
+        taxon = checklist.find(name)
+        assert taxon is not None
+        kb.build(tmp_path / f"{name}.kb", [taxon], FolderSource(tmp_path / "src"), encoders)
+        with kb.open(tmp_path / f"{name}.kb") as store:
+            (found,) = store.chunk_vectors(reader.space).vectors
+            (said,) = store.chunk_texts(store.chunk_vectors(reader.space).ids)
+        trained = vectors.text_vector(taxon.taxon_id, reader.space)
+        expected = trained if name == "Pica pica" else reader.encode_texts([said])[0]
+        assert found.tolist() == pytest.approx(np.asarray(expected).tolist(), abs=1e-6), name
