@@ -125,7 +125,7 @@ def contexts(
 def _gather(
     store: KnowledgeBase, query: str, encoder: TextEncoder, sources: ContextSources, prompts: DistilPrompts
 ) -> Findings:
-    """Return the findings of all sources on a query, and learn those that are new to the knowledge base."""
+    """Return the findings of all sources on a query, and learn the new ones."""
     found, learnt = Findings(), list[Term]()
     for source in sources.settings.order if query.strip() else ():
         mode: Mode = getattr(sources.settings, source)
