@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
@@ -201,8 +202,8 @@ class Connection(Client):
             is_unlimited = reply.output_tokens > request.max_tokens and not reply.reasons
             return None if tried.tokens != form.tokens and is_unlimited else reply
 
-        async def attempt(tried: Form) -> ChatReply | None:
-            return await self._tried(partial(once, tried))  # again if the server is busy
+        def attempt(tried: Form) -> Awaitable[ChatReply | None]:
+            return self._tried(partial(once, tried))  # again if the server is busy
 
         is_of_parts = failure.retryable or isinstance(failure, BadRequest)  # else most often of key or address
         if not is_of_parts and await attempt(bare(form)) is None:
@@ -220,12 +221,9 @@ class Connection(Client):
         """Send one request within the cost limit, read the reply, and count it."""
         endpoint, budget, body = self.endpoint, self.budget, body_of(self.endpoint, request, form)
         most_in = most_input_tokens(request, image_tokens=endpoint.image_tokens)
-        most_usd = (
-            endpoint.cost_usd(most_in, request.max_tokens) or 0.0
-        )  # without a limit, for the cost of lost replies
         await self._free()
         try:
-            async with budget.reserve(most_usd):
+            async with budget.reserve(endpoint.cost_usd(most_in, request.max_tokens) or 0.0):
                 reply = reply_of(await self.answer(body), request, endpoint)
                 budget.count(reply.input_tokens, reply.output_tokens, reply.cost_usd)
         except TooFewTokens:
