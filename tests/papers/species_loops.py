@@ -91,7 +91,7 @@ def ranked_by_loops(store: Any, preset: str = "vr-rag-v1", kept: Any = (0, 1, 2)
         elif preset == "vr-rag-v2":
             species = reference.v2(its, text, visual.tolist(), 100)[0]
         else:
-            chunks, species = reference.text_only(its, text, 30)
+            chunks, species, _ = reference.text_only(its, text, 30)
         found.append(([ids[i] for i in species], [ids[its.chunk_owners[row]] for row in chunks], n_without))
     return found
 
