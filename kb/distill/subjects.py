@@ -230,48 +230,30 @@ class NameHider:
         self._heads = {name.split()[-1] for name in taxon.common_names if len(name.split()) > 1}
 
     @cached_property
-    def _name(self) -> str:
-        joined = "|".join(_flexible(name) for name in self._names) or "(?!)"
-        return rf"(?:{joined})(?P<plural>(?:s|es)?)(?![\w-])"
-
-    @cached_property
-    def _head(self) -> re.Pattern[str]:
-        heads = "|".join(sorted({_flexible(head) for head in self._heads}))
-        return re.compile(rf"^the (?:{heads or '(?!)'})(?=\s+(?:is|has)\b)", re.IGNORECASE)
-
-    @cached_property
-    def _inside(self) -> re.Pattern[str]:
-        return re.compile(
-            rf"(?<![\w-])(?P<det>(?:the|an?|this|other|most|all|some)\s+)?{self._name}(?P<own>['’]s?)?", re.IGNORECASE
-        )
-
-    @cached_property
-    def _without_verb(self) -> re.Pattern[str]:
-        return re.compile(rf"^an? {self._name}(?= (?:with|of|in)\b)", re.IGNORECASE)
-
-    @cached_property
-    def _longer(self) -> re.Pattern[str]:
-        """A longer name at the start of a sentence: "The Pacific banana slug"."""
-        return re.compile(rf"^(?:The|An?) (?:[A-Z][a-z]+ ){{1,2}}(?P<own>(?i:{self._name}))")
-
-    @cached_property
-    def _by_position(self) -> list[re.Pattern[str]]:
-        """Patterns of a name at the start, before and after a sex or age, after an adjective, and as the subject."""
+    def _patterns(self) -> dict[str, re.Pattern[str]]:
+        """Patterns of a name by place: inside a sentence, at its start, beside a sex, age or adjective, in a longer name."""
+        names = "|".join(map(_flexible, self._names)) or "(?!)"
+        name = rf"(?:{names})(?P<plural>(?:s|es)?)(?![\w-])"
+        heads = "|".join(sorted({_flexible(head) for head in self._heads})) or "(?!)"
         # "The Asian openbill stork is": one more noun may follow the name.
         noun = rf"\s+(?!(?:{'|'.join(_ADVERBS)})\b)(?P<noun>[a-z]+)(?=\s+(?:is|are|has|have)\b)"
-        patterns = (
-            rf"^{_DETERMINER}{self._name}{_ALIASES}(?=\s+(?P<verb>is|are)\s)",
-            rf"^(?P<det>{_DETERMINER}){self._name}\s+(?P<who>{_WHO_NOUN})\b",
-            rf"(?<![\w-])(?P<who>{_WHO_NOUN})\s+(?:of\s+the\s+)?{self._name}",
-            rf"(?<![\w-])(?P<who>{_WHO_ADJECTIVE})\s+{self._name}",
-            rf"^{_DETERMINER}{self._name}(?:(?P<own>['’]s?)|{noun})?(?=[\s,])",
-        )
-        return [re.compile(pattern, re.IGNORECASE) for pattern in patterns]
+        patterns = {
+            "inside": rf"(?i)(?<![\w-])(?P<det>(?:the|an?|this|other|most|all|some)\s+)?{name}(?P<own>['’]s?)?",
+            "head": rf"(?i)^the (?:{heads})(?=\s+(?:is|has)\b)",
+            "longer": rf"^(?:The|An?) (?:[A-Z][a-z]+ ){{1,2}}(?P<own>(?i:{name}))",  # "The Pacific banana slug"
+            "without verb": rf"(?i)^an? {name}(?= (?:with|of|in)\b)",
+            "lead": rf"(?i)^{_DETERMINER}{name}{_ALIASES}(?=\s+(?P<verb>is|are)\s)",
+            "before who": rf"(?i)^(?P<det>{_DETERMINER}){name}\s+(?P<who>{_WHO_NOUN})\b",
+            "after who": rf"(?i)(?<![\w-])(?P<who>{_WHO_NOUN})\s+(?:of\s+the\s+)?{name}",
+            "adjective": rf"(?i)(?<![\w-])(?P<who>{_WHO_ADJECTIVE})\s+{name}",
+            "subject": rf"(?i)^{_DETERMINER}{name}(?:(?P<own>['’]s?)|{noun})?(?=[\s,])",
+        }
+        return {place: re.compile(pattern) for place, pattern in patterns.items()}
 
     def names_another(self, sentence: str) -> bool:
         """Return whether a sentence is on another species, or of a genus or family on one of its own."""
         if self._is_of_several:
-            return self._longer.match(sentence) is not None
+            return self._patterns["longer"].match(sentence) is not None
         found = _NAMED_SUBJECT.match(sentence) if self._has_name and is_about_another(sentence) else None
         last = singulars(words_of(found["subject"])[-1]) if found is not None else []
         is_kind = any(form in organisms() for form in last) and self._last_words.isdisjoint(last)
@@ -279,24 +261,23 @@ class NameHider:
 
     def hide(self, sentence: str) -> str:
         """Return the sentence with each name of the species replaced by a pronoun or "this species"."""
-        if self._inside.search(sentence) is None:
-            return capitalised(tidy(self._head.sub("It", sentence)))
-        lead, before_who, after_who, adjective, subject = self._by_position
-        text = sentence
-        text = self._longer.sub(r"\g<own>", text)
+        by = self._patterns
+        if by["inside"].search(sentence) is None:
+            return capitalised(tidy(by["head"].sub("It", sentence)))
+        text = by["longer"].sub(r"\g<own>", sentence)
         # "An orchid with" has no verb for "it".
-        text = self._without_verb.sub(f"{'An' if self.noun[0] in 'aeiou' else 'A'} {self.noun}", text)
-        text = lead.sub(lambda m: "They" if m["plural"] or m["verb"] == "are" else "It", text, count=1)
-        text = self._head.sub("It", text)
-        text = before_who.sub(lambda m: capitalised(m["det"] + m["who"]), text)
-        text = after_who.sub(lambda m: m["who"] + "s" * (bool(m["plural"]) and not m["who"].endswith("s")), text)
-        text = adjective.sub(lambda m: f"{m['who']} {_plural(self.noun) if m['plural'] else self.noun}", text)
-        text = subject.sub(self._pronoun, text, count=1)
-        return capitalised(tidy(_ONLY_A_NAME.sub("", self._inside.sub(self._common, text))))
+        text = by["without verb"].sub(f"{'An' if self.noun[0] in 'aeiou' else 'A'} {self.noun}", text)
+        text = by["lead"].sub(lambda m: "They" if m["plural"] or m["verb"] == "are" else "It", text, count=1)
+        text = by["head"].sub("It", text)
+        text = by["before who"].sub(lambda m: capitalised(m["det"] + m["who"]), text)
+        text = by["after who"].sub(lambda m: m["who"] + "s" * (bool(m["plural"]) and not m["who"].endswith("s")), text)
+        text = by["adjective"].sub(lambda m: f"{m['who']} {_plural(self.noun) if m['plural'] else self.noun}", text)
+        text = by["subject"].sub(self._pronoun, text, count=1)
+        return capitalised(tidy(_ONLY_A_NAME.sub("", by["inside"].sub(self._common, text))))
 
     def names_in(self, sentence: str) -> list[str]:
         """Return the names of the species in a sentence."""
-        return [found[0] for found in self._inside.finditer(sentence)]
+        return [found[0] for found in self._patterns["inside"].finditer(sentence)]
 
     def _common(self, found: re.Match[str]) -> str:
         if _QUALIFIED.search(found.string[: found.start()]):
