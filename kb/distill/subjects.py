@@ -231,7 +231,7 @@ class NameHider:
 
     @cached_property
     def _patterns(self) -> dict[str, re.Pattern[str]]:
-        """Patterns of a name by place: inside a sentence, at its start, beside a sex, age or adjective, in a longer name."""
+        """Patterns of a name by its place: inside, at the start, beside a sex, age or adjective, in a longer name."""
         names = "|".join(map(_flexible, self._names)) or "(?!)"
         name = rf"(?:{names})(?P<plural>(?:s|es)?)(?![\w-])"
         heads = "|".join(sorted({_flexible(head) for head in self._heads})) or "(?!)"

@@ -75,24 +75,20 @@ def list_species(store: KnowledgeBase, taxa: Sequence[str] = (), *, with_missing
     wanted = [taxon for taxon in (*species.values(), *outside.values()) if with_missing or taxon.taxon_id in held]
     entries = store.species([taxon.taxon_id for taxon in wanted if taxon.taxon_id in held])
     by_id = {entry.taxon.taxon_id: entry for entry in entries}
-    listed = []
-    for taxon in wanted:
-        entry = by_id.get(taxon.taxon_id)
-        shown = taxon if entry is None else entry.taxon
-        listed.append(
-            ListedSpecies(
-                scientific_name=shown.scientific_name,
-                common_name=shown.common_name,
-                order=shown.lineage.get("order", ""),
-                family=shown.lineage.get("family", ""),
-                is_included=entry is not None,
-                description_words=entry.summary.words if entry is not None and entry.summary is not None else 0,
-                reference_photos=len(entry.anchors) if entry is not None else 0,
-                notes=entry.marks if entry is not None else (),
-                taxon_id=taxon.taxon_id,
-            )
+    return [
+        ListedSpecies(
+            scientific_name=entry.taxon.scientific_name,
+            common_name=entry.taxon.common_name,
+            order=entry.taxon.lineage.get("order", ""),
+            family=entry.taxon.lineage.get("family", ""),
+            is_included=entry.taxon.taxon_id in held,
+            description_words=entry.summary.words if entry.summary is not None else 0,
+            reference_photos=len(entry.anchors),
+            notes=entry.marks,
+            taxon_id=entry.taxon.taxon_id,
         )
-    return listed
+        for entry in (by_id.get(taxon.taxon_id, SpeciesEntry(taxon=taxon)) for taxon in wanted)
+    ]
 
 
 def members_of(store: KnowledgeBase, name: str) -> list[ListedSpecies]:
