@@ -12,7 +12,7 @@ from data.contracts import KnowledgeStore
 from data.errors import UsageError
 from data.lexicon.appearance import MARKED_AS, appearance, kind_of
 from data.lexicon.marks import Mark, find_marks, sentences_of_words
-from data.lexicon.words import BIRDS, group_of_taxon, near_colours, shared_group, stem
+from data.lexicon.words import BIRDS, group_of_taxon, near, shared_group, stem
 from data.records import Candidate, Identification, SpeciesEntry
 from recognize.answers import short_name
 
@@ -103,7 +103,7 @@ def _clear_marks(text: str, group: str) -> list[Mark]:
 def _alike(look: str) -> set[str]:
     """Return the plain looks of a mixture and the colours that people use for them."""
     plain = set(look.split(" and "))
-    return plain | {near for each in plain for near, by in near_colours().get(each, {}).items() if by >= _ALIKE}
+    return plain | {name for each in plain for name, by in near("near_colours").get(each, {}).items() if by >= _ALIKE}
 
 
 def _aspect(mark: Mark) -> _Aspect:

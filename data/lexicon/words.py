@@ -109,21 +109,10 @@ def english_group(family: str | None, order: str | None = None) -> str | None:
 
 
 @cache
-def near_colours() -> Mapping[str, Mapping[str, float]]:
-    """Return basic colour -> similar colours and their likeness, itself not among them."""
-    return _both_ways("near_colours")
-
-
-@cache
-def near_parts(group: str = BIRDS) -> Mapping[str, Mapping[str, float]]:
-    """Return part of a field mark -> parts that overlap or touch it and their likeness, itself not among them."""
-    return _both_ways("near_parts", group)
-
-
-def _both_ways(table: str, group: str = BIRDS) -> dict[str, dict[str, float]]:
+def near(table: str, group: str = BIRDS) -> Mapping[str, Mapping[str, float]]:
+    """Return word of the table `near_colours` or `near_parts` -> the likeness of each other one that is similar."""
     found: dict[str, dict[str, float]] = {}
-    for row in rows(table, group=group):
-        one, other, likeness = (each.replace("wing-bars", "wing bars") for each in row)
+    for one, other, likeness in rows(table, group=group):
         found.setdefault(one, {})[other] = found.setdefault(other, {})[one] = float(likeness)
     return found
 
@@ -145,7 +134,8 @@ def group_of_taxon(lineage: Mapping[str, str], scientific_name: str = "") -> str
     A class of no group gives the general words; a taxon without any lineage those of birds, which fit any animal.
     """
     names = [*lineage.values(), *([scientific_name] if scientific_name and " " not in scientific_name else [])]
-    exact = [taxa[name] for name in reversed(names) if name in (taxa := _taxa())]
+    taxa = column("taxa", "group", group="")
+    exact = [taxa[name] for name in reversed(names) if name in taxa]
     if exact:
         return exact[0]
     alike = [group for name in reversed(names) for ending, group in _endings() if name.endswith(ending)]
@@ -161,13 +151,12 @@ def shared_group(lineages: Iterable[Mapping[str, str]]) -> str:
 
 
 @cache
-def _taxa() -> Mapping[str, str]:
-    return column("taxa", "group", group="")
-
-
-@cache
 def _endings() -> list[tuple[str, str]]:
-    return [(taxon.removeprefix("-"), group) for taxon, group in _taxa().items() if taxon.startswith("-")]
+    return [
+        (taxon.removeprefix("-"), group)
+        for taxon, group in column("taxa", "group", group="").items()
+        if taxon.startswith("-")
+    ]
 
 
 VISUAL_GROUPS = ("part", "colour", "pattern", "shape", "size", "who", "compare")

@@ -13,7 +13,7 @@ import numpy as np
 from data.arrays import FloatArray, IntArray
 from data.lexicon.appearance import appearance, kind_of
 from data.lexicon.marks import every_mark
-from data.lexicon.words import column, groups, near_colours, near_parts
+from data.lexicon.words import column, groups, near
 from kb.lookup.variants import EARLY_STAGES
 
 # Chosen on the tuning half of benchmarks/descriptions.py.
@@ -95,7 +95,7 @@ class MarkIndex:
         """Return the likeness of each species' most similar mark; `CONFLICT` where only other looks of the part are."""
         likeness = np.zeros(self.size, dtype=np.float32)
         differs = np.zeros(self.size, dtype=bool)
-        looks = {look: 1.0, **(near_colours().get(look, {}) if kind_of(look) == "colour" else {})}
+        looks = {look: 1.0, **(near("near_colours").get(look, {}) if kind_of(look) == "colour" else {})}
         places = ", ".join("?" * len(looks))
         sql = f"SELECT part, look, rows, likeness FROM marks WHERE organisms = ? AND (part = ? OR look IN ({places}))"
         for other_part, other_look, *blobs in self._db.execute(sql, (group, part, *looks)):
@@ -123,7 +123,8 @@ def _alike(part: str, other: str, some_part: float, group: str) -> float:
         return some_part
     if stage and {name, other_name} <= {"", "body"}:  # "a larva with dots", "the larva has a dotted body"
         return 1.0
-    likeness = 1.0 if name == other_name and name else near_parts(group).get(name, {}).get(other_name, some_part)
+    nearby = near("near_parts", group).get(name, {})
+    likeness = 1.0 if name == other_name and name else nearby.get(other_name, some_part)
     return likeness * (1.0 if side == other_side else BETWEEN_SIDES)
 
 

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from data.lexicon.words import column, groups, near_colours, rows
+from data.lexicon.words import column, groups, near, rows
 
 WORDS: Final[Mapping[str, Any]] = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
 
@@ -75,9 +75,9 @@ def are_near(one: str, other: str, *, at_least: float = MIN_LIKENESS) -> bool:
         >>> are_near("rufous", "orange"), are_near("white", "black")
         (True, False)
     """
-    near = near_colours()
+    alike = near("near_colours")
     return any(
-        a == b or near.get(a, {}).get(b, 0.0) >= at_least for a in _basic_colours(one) for b in _basic_colours(other)
+        a == b or alike.get(a, {}).get(b, 0.0) >= at_least for a in _basic_colours(one) for b in _basic_colours(other)
     )
 
 

@@ -50,8 +50,8 @@ def test_values_are_known_colours_parts_and_attributes() -> None:
     attributes = {*tables.column("colours", "starter").values(), *tables.column("looks", "starter").values()}
     assert attributes == set(ATTRIBUTES)
     assert set(tables.column("looks", "shade").values()) == {"dark", "pale", "bright"}
-    assert tables.near_colours()["grey"] == {"brown": 0.3, "olive": 0.3, "slate": 0.8, "white": 0.3, "black": 0.3}
-    assert tables.near_parts()["crown"] == {"head": 0.7, "crest": 0.6, "forehead": 0.6, "nape": 0.5}
+    assert tables.near("near_colours")["grey"] == {"brown": 0.3, "olive": 0.3, "slate": 0.8, "white": 0.3, "black": 0.3}
+    assert tables.near("near_parts")["crown"] == {"head": 0.7, "crest": 0.6, "forehead": 0.6, "nape": 0.5}
 
 
 def test_the_starter_columns_match_the_trained_weights() -> None:
