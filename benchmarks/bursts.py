@@ -42,7 +42,7 @@ from recognize.candidates import CandidateMaker
 from recognize.confidence.calibration import chances_of, shipped_calibration
 from recognize.confidence.evidence import find_evidence, mode_of
 from recognize.confidence.prior import temperature_of
-from recognize.evaluation.encoded_photos import EncodedPhotos, encode_photos, near_duplicates, training_hashes
+from recognize.encoded_photos import EncodedPhotos, encode_photos, near_duplicates, training_hashes
 from recognize.scoring.knowledge import Knowledge, Queries, read_knowledge
 from recognize.scoring.presets import Settings, anchor_mode, score
 from recognize.scoring.ranking import Scores

@@ -24,10 +24,10 @@ from data.arrays import FloatArray, IntArray
 from data.contracts import VectorTable
 from data.images.decode import read_image
 from data.records import Taxon, taxon_id
-from recognize.calibration.calibrate import calibration_error, fit_parameters
-from recognize.calibration.cases import Identifier, LabelledVectors
 from recognize.confidence.calibration import chances_of
 from recognize.confidence.evidence import Familiarity
+from recognize.confidence.fit import calibration_error, fit_parameters
+from recognize.confidence.labelled import Identifier, LabelledVectors
 from recognize.general import ColourWords, signs, summed
 from recognize.scoring.knowledge import Knowledge, Queries
 from recognize.scoring.presets import WEIGHTS, FusionWeights, Settings, anchor_mode, score

@@ -20,8 +20,8 @@ import numpy as np
 
 from data.arrays import IntArray
 from data.metrics.ranked import measure
-from recognize.calibration.cases import fit_temperature
 from recognize.confidence.calibration import SHIPPED, Chances, chances_of, read_calibration
+from recognize.confidence.labelled import fit_temperature
 from recognize.confidence.prior import ListPrior, SpeciesList, judged, temperature_of
 from recognize.scoring.knowledge import Knowledge, Queries
 from recognize.scoring.presets import WEIGHTS, FusionWeights, default

@@ -100,7 +100,7 @@ class TrainedOnPhotos(Protocol):
     """Optional part of an image encoder: hashes of its training photos, to keep them out of evaluations."""
 
     def photo_hashes(self) -> NDArray[np.uint64]:
-        """Return the perceptual hash of each training photo (`recognize.evaluation.encoded_photos`)."""
+        """Return the perceptual hash of each training photo (`recognize.encoded_photos`)."""
 
 
 @runtime_checkable

@@ -37,7 +37,7 @@ CSV = {
 # Command -> the record that it prints, and the example that the tests hold still.
 JSON = {
     "kb identify --format jsonl": ("data.records.Identification", "identify.json"),
-    "kb calibrate --format json": ("recognize.calibration.calibrate.Quality", ""),
+    "kb calibrate --format json": ("recognize.confidence.fit.Quality", ""),
     "kb rerank --format jsonl": ("data.records.RankedImage", ""),
     "kb find --format jsonl": ("data.records.RankedImage", ""),
     "kb search --format json": ("data.records.TaxonMatch", ""),

@@ -14,7 +14,7 @@ from data.words import plural
 from recognize.settings import PHOTO_PRESETS, UNKNOWN_PRIOR
 
 if TYPE_CHECKING:
-    from recognize.calibration.calibrate import Figures, Quality
+    from recognize.confidence.fit import Figures, Quality
 
 
 @click.command()
@@ -40,9 +40,9 @@ def calibrate(ctx: click.Context, kb: Path | None, preset: str, photos: Path | N
     """
     from cli.common.labelled_photos import read_labelled
     from kb.store.calibrations import save_calibration
-    from recognize.calibration.calibrate import calibrate as fit
-    from recognize.calibration.cases import photos_of_anchors, photos_of_files
     from recognize.confidence.calibration import calibration_bytes
+    from recognize.confidence.fit import calibrate as fit
+    from recognize.confidence.labelled import photos_of_anchors, photos_of_files
     from recognize.scoring.knowledge import read_knowledge
 
     settings = options.settings(kb=kb)

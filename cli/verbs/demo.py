@@ -109,9 +109,9 @@ def show_term(store: KnowledgeBase, encoders: Encoders) -> None:
 def show_calibration(path: Path, store: KnowledgeBase, encoders: Encoders) -> None:
     """Calibrate with the reference drawings, as `kb calibrate` does, and print the errors before and after."""
     from kb.store.calibrations import save_calibration
-    from recognize.calibration.calibrate import calibrate
-    from recognize.calibration.cases import photos_of_anchors
     from recognize.confidence.calibration import calibration_bytes
+    from recognize.confidence.fit import calibrate
+    from recognize.confidence.labelled import photos_of_anchors
     from recognize.scoring.knowledge import read_knowledge
 
     knowledge = read_knowledge(store, encoders)

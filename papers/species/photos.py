@@ -13,7 +13,7 @@ import numpy as np
 from cli.common.labelled_photos import read_labelled
 from data.contracts import Encoders
 from data.errors import NothingReadable
-from recognize.evaluation.encoded_photos import (
+from recognize.encoded_photos import (
     NEAR_COSINE,
     EncodedPhotos,
     encode_photos,

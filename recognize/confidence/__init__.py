@@ -1,1 +1,1 @@
-"""Confidence of an answer: calibration, prior, roll-up to higher taxa."""
+"""Confidence of an answer: its evidence, calibrations and their fit to labelled photos, priors of lists and places."""

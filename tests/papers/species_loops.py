@@ -9,7 +9,7 @@ from PIL import Image
 
 from data.arrays import as_unit_rows
 from data.contracts import Encoders
-from recognize.evaluation.encoded_photos import EncodedPhotos
+from recognize.encoded_photos import EncodedPhotos
 from recognize.photos import encode_pictures
 from tests.recognize import vr_rag_reference as reference
 from tests.toy.store import MemoryStore, Sketch

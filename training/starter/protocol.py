@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from data.arrays import IntArray
-from recognize.evaluation.encoded_photos import near_duplicates, picture_hash
+from recognize.encoded_photos import near_duplicates, picture_hash
 from training.collection import ANCHOR_SOURCES, MAX_ANCHORS, Collection, Photo, read_collection
 
 N_FOLDS = 5

@@ -98,7 +98,7 @@ def species(
 
 def without_copies(store: KnowledgeBase, photos: list[tuple[Path, Taxon]]) -> list[tuple[Path, Taxon]]:
     """Return the photos that look like no reference photo and no training photo of the encoders."""
-    from recognize.evaluation.encoded_photos import iter_hashes, near_duplicates, reference_hashes, training_hashes
+    from recognize.encoded_photos import iter_hashes, near_duplicates, reference_hashes, training_hashes
 
     known = np.concatenate([reference_hashes(store, store.anchor_path), training_hashes(wiring.encoders_of(store))])
     hashes = iter_hashes(path for path, _ in photos)
@@ -111,7 +111,7 @@ def without_copies(store: KnowledgeBase, photos: list[tuple[Path, Taxon]]) -> li
 
 def is_copy(row: Identification) -> bool:
     """Return whether a photo has the vector of a reference photo, which may have no file to compare with."""
-    from recognize.evaluation.encoded_photos import NEAR_COSINE
+    from recognize.encoded_photos import NEAR_COSINE
 
     return any(anchor.similarity >= NEAR_COSINE for candidate in row.candidates for anchor in candidate.anchors)
 

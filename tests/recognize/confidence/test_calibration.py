@@ -12,10 +12,10 @@ from data.errors import StoreError, UsageError
 from data.records import vocabulary_hash
 from recognize import PRESETS, Recognizer
 from recognize.answers import RANKS
-from recognize.calibration.calibrate import fit_near
-from recognize.calibration.cases import fit_temperature
 from recognize.confidence import calibration as calibrations
 from recognize.confidence.calibration import Calibration, Parameters, calibration_bytes, logistic, read_calibration
+from recognize.confidence.fit import fit_near
+from recognize.confidence.labelled import fit_temperature
 from recognize.scoring.presets import NOT_FITTED, WEIGHTS
 from recognize.starter.encoders import load_starter
 from tests.recognize.birds_in_memory import bird

@@ -10,14 +10,14 @@ from scipy.stats import binomtest
 
 from data.records import Answer, Candidate, Identification, Taxon, taxon_id
 from recognize import Recognizer, evaluate, load_encoders
-from recognize.evaluation import encoded_photos as encoded
-from recognize.evaluation.encoded_photos import (
+from recognize.encoded_photos import (
     encode_photos,
     near_duplicates,
     picture_hash,
     reference_hashes,
     training_hashes,
 )
+from recognize.evaluation import encoded_photos as encoded
 from recognize.evaluation.report import COLUMNS, RATES, report_of, wilson
 from tests.toy.encoders import toy_encoders
 from tests.toy.store import MemoryStore, Sketch

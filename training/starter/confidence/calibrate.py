@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from data.arrays import IntArray
 from data.files import write_atomic
 from recognize.answers import RANKS
-from recognize.calibration.calibrate import newton
-from recognize.calibration.cases import Truths, fit_temperature
 from recognize.confidence.calibration import SHIPPED, Calibration, Coefficients, Parameters, calibration_bytes
 from recognize.confidence.evidence import FEATURES, Mode
+from recognize.confidence.fit import newton
+from recognize.confidence.labelled import Truths, fit_temperature
 from recognize.scoring.presets import PRESETS, WEIGHTS, FusionWeights
 from recognize.scoring.ranking import Scores
 from recognize.starter.encoders import load_starter

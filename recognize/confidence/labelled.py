@@ -18,7 +18,7 @@ from data.contracts import Encoders, KnowledgeStore
 from data.records import Taxon
 from recognize.answers import RANKS, JudgedRank, Lineage, lineage_with_self
 from recognize.confidence.evidence import FEATURES, N_JUDGED, find_evidence
-from recognize.evaluation.encoded_photos import (
+from recognize.encoded_photos import (
     HASH_BITS,
     NEAR_COSINE,
     Flags,

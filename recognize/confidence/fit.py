@@ -1,4 +1,4 @@
-"""Calibration of one knowledge base from labelled photos: fitted parameters, and their quality on other photos."""
+"""Fit of a calibration to labelled photos of one knowledge base, and its quality on other photos."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from data.errors import BadInput
 from data.records import vocabulary_hash
 from data.words import plural
 from recognize.answers import RANKS, UNKNOWN_FROM, JudgedRank
-from recognize.calibration.cases import Cases, Identifier, LabelledSource, OnProgress, Truths, spread
 from recognize.confidence.calibration import (
     Calibration,
     Chances,
@@ -25,6 +24,7 @@ from recognize.confidence.calibration import (
     shipped_calibration,
 )
 from recognize.confidence.evidence import FEATURES, mode_of
+from recognize.confidence.labelled import Cases, Identifier, LabelledSource, OnProgress, Truths, spread
 from recognize.scoring.knowledge import Knowledge
 from recognize.scoring.presets import FusionWeights, Settings, check_contents, check_preset, weights_of
 from recognize.scoring.ranking import Scores

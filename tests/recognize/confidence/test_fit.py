@@ -10,10 +10,10 @@ from PIL import Image, ImageDraw
 from data.contracts import Encoders
 from data.errors import BadInput
 from recognize import Recognizer
-from recognize.calibration.calibrate import calibrate, check_enough
-from recognize.calibration.cases import LabelledSource, photos_of_anchors, photos_of_files
 from recognize.confidence.calibration import calibration_bytes
-from recognize.evaluation.encoded_photos import picture_hash
+from recognize.confidence.fit import calibrate, check_enough
+from recognize.confidence.labelled import LabelledSource, photos_of_anchors, photos_of_files
+from recognize.encoded_photos import picture_hash
 from recognize.scoring.knowledge import Knowledge, read_knowledge
 from tests.toy.encoders import PlainLook, toy_encoders
 from tests.toy.store import MemoryStore, Sketch

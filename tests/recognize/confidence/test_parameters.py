@@ -6,10 +6,10 @@ import pytest
 
 from data.contracts import VectorTable
 from recognize.answers import RANKS
-from recognize.calibration.calibrate import N_FOLDS, calibration_error, fit_parameters, folds_of, measure_quality
-from recognize.calibration.cases import Cases, LabelledVectors, known_rounds, spread, unknown_rounds
 from recognize.confidence.calibration import Parameters, chances_by, logistic
 from recognize.confidence.evidence import FEATURES
+from recognize.confidence.fit import N_FOLDS, calibration_error, fit_parameters, folds_of, measure_quality
+from recognize.confidence.labelled import Cases, LabelledVectors, known_rounds, spread, unknown_rounds
 from recognize.scoring.knowledge import Knowledge, Queries
 
 MASS, LEVEL = FEATURES.index("mass_species"), FEATURES.index("level")

@@ -1,1 +1,0 @@
-"""Calibration of one knowledge base from labelled photos."""
