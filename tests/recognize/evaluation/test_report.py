@@ -10,6 +10,7 @@ from scipy.stats import binomtest
 
 from data.records import Answer, Candidate, Identification, Taxon, taxon_id
 from recognize import Recognizer, evaluate, load_encoders
+from recognize import encoded_photos as encoded
 from recognize.encoded_photos import (
     encode_photos,
     near_duplicates,
@@ -17,7 +18,6 @@ from recognize.encoded_photos import (
     reference_hashes,
     training_hashes,
 )
-from recognize.evaluation import encoded_photos as encoded
 from recognize.evaluation.report import COLUMNS, RATES, report_of, wilson
 from tests.toy.encoders import toy_encoders
 from tests.toy.store import MemoryStore, Sketch
