@@ -145,7 +145,7 @@ def _encoders(settings: Settings) -> tuple[dict[str, object], str, bool]:
         "model cache": f"{cache}{'' if cache.is_dir() else ' (does not exist yet)'}",
     })  # fmt: skip
     payload, texts, is_chosen_ready = list[dict[str, object]](), [machine], True
-    for profile in PROFILES:
+    for profile in dict.fromkeys((*PROFILES, chosen)):
         weights = weights_of(load_encoders(profile), cache)
         is_ready, needed = all(each.is_ready for each in weights), memory_bytes(weights)
         missing = list(dict.fromkeys(each.package for each in weights if not each.is_installed))

@@ -159,3 +159,6 @@ def test_doctor_encoders_lists_profiles_and_exits_with_3_if_the_one_in_use_is_no
     assert "profile paper (set): not ready; about 10.7 GB of memory" in outcome.stdout
     assert "timm/ViT-L-16-SigLIP-256, timm/ViT-B-16-SigLIP" in outcome.stdout
     assert "Download on first use (kb build --profile paper): about 7.3 GB" in outcome.stdout
+    (tmp_path / "fieldmark.toml").write_text('profile = "papyrus"')
+    outcome = cli.call("doctor", "encoders")
+    assert outcome.exit_code == 2 and 'Unknown profile "papyrus". Expected one of starter, ' in outcome.stderr
