@@ -7,7 +7,7 @@ and definitions of the knowledge base or the wiki, and answers of the search mod
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -15,7 +15,6 @@ from datetime import UTC, datetime
 from threading import Event
 
 from data.arrays import check_vectors
-from data.batches import grouped
 from data.codec import dumps
 from data.contracts import ChatModel, TextEncoder
 from data.errors import FieldmarkError, NotCached, Refused, SourceError
@@ -84,7 +83,7 @@ def context(store: KnowledgeBase, query: str, encoder: TextEncoder, sources: Con
 
 
 def contexts(
-    store: KnowledgeBase, queries: Iterable[str], encoder: TextEncoder, sources: ContextSources | None = None
+    store: KnowledgeBase, queries: Sequence[str], encoder: TextEncoder, sources: ContextSources | None = None
 ) -> Iterator[Context]:
     """Yield the context of each query in order, as `context` returns it.
 
@@ -116,7 +115,8 @@ def contexts(
             return answer
 
     with ThreadPoolExecutor(N_PARALLEL) as pool:
-        for some in grouped(queries, N_PARALLEL):
+        for start in range(0, len(queries), N_PARALLEL):
+            some = queries[start : start + N_PARALLEL]
             first = {query_key(query): query for query in reversed(some)}
             looked = dict(zip(first.values(), pool.map(look, first.values()), strict=True))
             yield from (looked.get(query) or look(query) for query in some)

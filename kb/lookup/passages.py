@@ -17,7 +17,6 @@ from data.lexicon.words import VISUAL_GROUPS, english_group, group_of, tokens, w
 from data.prompts import quoted
 from data.records import ChatMessage, ChatReply, ChatRequest, Context, Source, SpeciesEntry, Term, TermNote
 from data.words import NUMBERS, capitalised
-from kb.distill.claims import unsupported
 from kb.distill.prompts import DistilPrompts, cited_texts_schema
 from kb.distill.sentences import split_sentences
 from kb.lookup.context_settings import ContextSources
@@ -284,6 +283,8 @@ def supported(sentences: Sentences, texts: Sequence[Text], query: str) -> Senten
 
 def is_supported(sentence: str, text: str, query: str) -> bool:
     """Return whether a text has the numbers and colours of a sentence, and with the query most of its content words."""
+    from kb.distill.claims import unsupported
+
     lacks = unsupported(sentence, [text]).values()
     numbers = {word for word in words_of(sentence) if word in _NUMBER_WORDS} - set(words_of(text))
     if "://" in sentence or numbers or not {"colour", "shade", "number"}.isdisjoint(lacks):
