@@ -209,14 +209,14 @@ def explain(store: KnowledgeStore, identification: Identification) -> Explanatio
 
 
 def photos_command(entries: Sequence[SpeciesEntry]) -> str:
-    """Return the command that gets photos and texts of the family of birds, where there is no photo to show."""
+    """Return the command that gets photos and texts of the families of two birds, where there is no photo to show."""
     if not entries or any(anchor.sha256 for each in entries for anchor in each.anchors):
         return ""
-    taxon = entries[0].taxon
-    if group_of_taxon(taxon.lineage) != BIRDS:
+    taxa = [entry.taxon for entry in entries[:2]]
+    if any(group_of_taxon(taxon.lineage) != BIRDS for taxon in taxa):
         return ""  # families of other groups are not known to `kb build`
-    name = taxon.lineage.get("family") or taxon.scientific_name
-    return f"kb build --taxon {name if ' ' not in name else repr(name)} --contact you@example.org"
+    names = dict.fromkeys(taxon.lineage.get("family") or repr(taxon.scientific_name) for taxon in taxa)
+    return f"kb build {' '.join(f'--taxon {name}' for name in names)} --contact you@example.org"
 
 
 def _about_anchor(candidates: Sequence[Candidate]) -> str:
