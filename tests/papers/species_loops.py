@@ -82,23 +82,21 @@ def world(store: Any, kept: Any) -> Any:
 
 @cache
 def ranked_by_loops(store: Any, preset: str = "vr-rag-v1", kept: Any = (0, 1, 2)) -> Any:
-    """Return (species, species of chunks, species without anchors) of each photo by name."""
+    """Return (species, species of chunks) of each photo by name."""
     its, ids, found = world(store, kept), store.taxon_ids, []
     for i, visual in enumerate(PHOTOS.queries.visual):
-        text, n_without, chunks = [PHOTOS.queries.text_image[at][i].tolist() for at in kept], 0, []
+        text = [PHOTOS.queries.text_image[at][i].tolist() for at in kept]
         if preset == "vr-rag-v1":
-            chunks, species, _, n_without = reference.v1(its, text, visual.tolist(), 30)
-        elif preset == "vr-rag-v2":
-            species = reference.v2(its, text, visual.tolist(), 100)[0]
+            chunks, species, *_ = reference.v1(its, text, visual.tolist(), 30)
         else:
             chunks, species, _ = reference.text_only(its, text, 30)
-        found.append(([ids[i] for i in species], [ids[its.chunk_owners[row]] for row in chunks], n_without))
+        found.append(([ids[i] for i in species], [ids[its.chunk_owners[row]] for row in chunks]))
     return found
 
 
 def figures_by_loops(store: Any, preset: str, kept: Any = (0, 1, 2)) -> Any:
     sums = dict.fromkeys(("top-1", "hit@30", "MRR@5", "MRR@10", "chunk MRR@10", "genus"), 0.0)
-    for (species, chunks, _), label in zip(ranked_by_loops(store, preset, kept), LABELS, strict=True):
+    for (species, chunks), label in zip(ranked_by_loops(store, preset, kept), LABELS, strict=True):
         rank, chunk_rank = (side.index(label) + 1 if label in side else 10**9 for side in (species, chunks))
         sums["top-1"] += rank == 1
         sums["hit@30"] += rank <= 30
