@@ -53,13 +53,12 @@ def passage(query: str) -> str:
 def test_an_albino_robin_keeps_whole_sentences_without_a_colour_and_its_source_also_for_a_model() -> None:
     writer = Model('{"sentences": []}')
     found = kb.context(STORE, "albino American robin", ENCODER, ContextSources(chat=writer))
-    assert found.sources == (SPECIES[0].source,)
     assert found.passage == (
         "Albinism: A lack of all pigment, which leaves feathers white and eyes pink. "
         "American Robin (Turdus migratorius): Leucistic birds show white patches. "
         f"Length 23 to 28 cm. {NOT_ORDINARY}"
     )
-    assert "orange" not in writer.asked[0]
+    assert found.sources == (SPECIES[0].source,) and "orange" not in writer.asked[0]
 
 
 def test_a_variant_gets_its_own_sentences_and_no_mark_of_the_ordinary_adult() -> None:
