@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from recognize.explanation import Explanation as Explanation
     from recognize.explanation import explain as explain
     from recognize.place_names import place_of as place_of
-    from recognize.recognizer import PhotoRanking as PhotoRanking
     from recognize.recognizer import Recognizer as Recognizer
     from recognize.scoring.presets import PRESETS as PRESETS
     from recognize.scoring.presets import FusionWeights as FusionWeights
@@ -32,7 +31,6 @@ _MODULES: Final = {
     "Explanation": "recognize.explanation",
     "FusionWeights": "recognize.scoring.presets",
     "OccurrenceModel": "recognize.confidence.place",
-    "PhotoRanking": "recognize.recognizer",
     "Recognizer": "recognize.recognizer",
     "SpeciesList": "recognize.confidence.prior",
     "SpeciesReport": "recognize.evaluation.report",

@@ -136,9 +136,7 @@ def first_photos(sources: Iterable[Source]) -> list[ImageSource]:
     return photos
 
 
-def encode_encounters(
-    sources: Iterable[Source], kept: KeptPhotos, *, one_bird: bool = False
-) -> Iterator[tuple[list[Decoded], Queries, float]]:
+def encode_encounters(sources: Iterable[Source], kept: KeptPhotos) -> Iterator[tuple[list[Decoded], Queries, float]]:
     """Yield encounters with one query each, as `encode_in_batches` yields photos and their birds.
 
     Of each photo of an encounter the best bird counts.
@@ -163,7 +161,7 @@ def encode_encounters(
                 waiting.append(_Open(1, is_list=False))
                 yield source  # type: ignore[misc]  # a sequence of photos is a list or tuple
 
-    for batch, queries, seconds in kept.encode(photos(), one_bird=one_bird):
+    for batch, queries, seconds in kept.encode(photos()):
         done: list[Row] = []
         for decoded, of_bird in rows_of(batch, queries):
             encounter = waiting[0]
@@ -204,12 +202,10 @@ class KeptPhotos:
                 self._kept[_key(source)] = source, [(without_pixels(decoded), vectors) for decoded, vectors in rows]
             yield batch, queries, seconds
 
-    def encode(
-        self, images: Iterable[ImageSource], *, one_bird: bool = False
-    ) -> Iterator[tuple[list[Decoded], Queries, float]]:
+    def encode(self, images: Iterable[ImageSource]) -> Iterator[tuple[list[Decoded], Queries, float]]:
         """Yield batches as `encode_in_batches` does, with the photos that were encoded ahead in their places."""
         if not self._kept:
-            yield from self._encode(images, one_bird=one_bird)
+            yield from self._encode(images)
             return
         order: deque[list[Row] | None] = deque()  # None: not encoded ahead
 
@@ -231,8 +227,8 @@ class KeptPhotos:
         if rest and self._like is not None:
             yield *joined(rest, self._like), 0.0
 
-    def _encode(self, images: Iterable[ImageSource], *, one_bird: bool = False) -> Iterator[Batch]:
-        task = EncodePhotos(encoders=self._encoders, batch_size=self._batch_size, one_bird=one_bird)
+    def _encode(self, images: Iterable[ImageSource]) -> Iterator[Batch]:
+        task = EncodePhotos(encoders=self._encoders, batch_size=self._batch_size)
         return self._engine.map(task, images)
 
 

@@ -48,7 +48,7 @@ from recognize.detect.birds import BIRD, CLEAR_COSINE, LOW_COSINE, looks_of_bird
 from recognize.encounters import KeptPhotos, Source, encode_encounters, first_photos
 from recognize.photos import Decoded
 from recognize.place_names import Place, place_at
-from recognize.scoring.knowledge import Knowledge, Queries, read_knowledge
+from recognize.scoring.knowledge import Queries, read_knowledge
 from recognize.scoring.presets import (
     FusionWeights,
     Settings,
@@ -63,19 +63,6 @@ from recognize.settings import GENERAL_PROFILE, MIN_CONFIDENCE, PLACE_ODDS, UNKN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PhotoRanking:
-    """Species ranked by a preset for a photo, best first; none for a photo with an error."""
-
-    image: str
-    taxon_ids: tuple[str, ...] = ()
-    chunk_taxon_ids: tuple[str, ...] = ()
-    """Species of the ranked chunks, with repeats, for presets that rank chunks."""
-    n_without_anchors: int = 0
-    """Species in the pool without anchors."""
-    error: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PhotoChances:
     """Chances of the species of the pool for a photo; none for a photo with an error or without a bird."""
 
@@ -83,16 +70,6 @@ class PhotoChances:
     chances: Mapping[str, float] = field(default_factory=dict)
     """Taxon id -> chance, 0 to 1, that the photo shows the species; of other species it is 0."""
     error: str | None = None
-
-
-def name_species(ranking: Ranking, knowledge: Knowledge, taxon_ids: Sequence[str], *, image: str = "") -> PhotoRanking:
-    """Return a ranking with taxon ids in place of positions."""
-    return PhotoRanking(
-        image=image,
-        taxon_ids=tuple(taxon_ids[i] for i in ranking.species),
-        chunk_taxon_ids=tuple(taxon_ids[i] for i in knowledge.chunk_owners[ranking.chunks]),
-        n_without_anchors=ranking.n_without_anchors,
-    )
 
 
 NEVER = 2.0
@@ -438,25 +415,9 @@ class Recognizer:
         has_looks = knowledge.chunk_counts[species] or knowledge.anchor_counts[species]
         return bool(has_looks) or bool(len(knowledge.trained) and knowledge.prototype_rows[species] >= 0)
 
-    def rank(self, images: Iterable[Source]) -> Iterator[PhotoRanking]:
-        """Yield the full ranking of each photo (of its best bird) or encounter in order; for evaluation."""
-        ids = self._store.taxon_ids
-        for batch, rankings, _, _ in self._ranked(images, one_bird=True):
-            ranked = iter(rankings)
-            for decoded in batch:
-                if decoded.photo is None:
-                    yield PhotoRanking(image=decoded.name, error=decoded.error)
-                    continue
-                ranking = next(ranked)
-                boosts = self._boosts(ranking, decoded.photo)
-                ranking = boosts[-1].ranking if boosts else ranking
-                yield name_species(ranking, self._knowledge, ids, image=decoded.name)
-
-    def _ranked(
-        self, images: Iterable[Source], *, one_bird: bool = False
-    ) -> Iterator[tuple[list[Decoded], list[Ranking], Queries, float]]:
+    def _ranked(self, images: Iterable[Source]) -> Iterator[tuple[list[Decoded], list[Ranking], Queries, float]]:
         """Yield batches of birds, their rankings and vectors, and the seconds per bird after decoding."""
-        for batch, queries, seconds in encode_encounters(images, self._photos, one_bird=one_bird):
+        for batch, queries, seconds in encode_encounters(images, self._photos):
             start = time.perf_counter()
             rankings = score(self.preset, self._knowledge, queries, self._settings) if len(queries) else []
             seconds += time.perf_counter() - start

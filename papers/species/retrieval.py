@@ -15,7 +15,6 @@ import numpy as np
 from data.contracts import Encoders, KnowledgeStore, VectorTable
 from data.metrics.ranked import hit, rank_of, reciprocal_rank
 from papers.species.photos import MeasuredPhotos
-from recognize.recognizer import PhotoRanking, name_species
 from recognize.scoring.knowledge import (
     Knowledge,
     queries_of_encoders,
@@ -25,6 +24,7 @@ from recognize.scoring.knowledge import (
     with_species,
 )
 from recognize.scoring.presets import Settings, check_contents, score
+from recognize.scoring.ranking import Ranking
 
 Texts = Literal["descriptions", "names"]
 Vocabulary = Literal["open", "bounded"]
@@ -84,22 +84,28 @@ def retrieval_rows(
             for preset in PRESETS if name == anchors[0] else PRESETS[1:]:  # the first uses no anchors
                 check_contents(preset, known, store.path)
                 ranked = score(preset, known, queries, Settings(m=POOL, profile=encoders.profile))
-                rankings = [name_species(ranking, known, store.taxon_ids) for ranking in ranked]
+                rankings = [_named(ranking, known, store.taxon_ids) for ranking in ranked]
                 place = {"vocabulary": vocabulary, "texts": texts, "preset": preset}
                 place |= {"encoders": "+".join(known.names), "anchors": name}
                 for measure, values in values_of(rankings, photos.labels, genus_of).items():
                     yield {**place, **figures(measure, values)}
 
 
+def _named(ranking: Ranking, knowledge: Knowledge, taxon_ids: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the ranked species of a photo, and those of its ranked chunks, with repeats."""
+    chunks = knowledge.chunk_owners[ranking.chunks]
+    return [taxon_ids[i] for i in ranking.species], [taxon_ids[i] for i in chunks]
+
+
 def values_of(
-    rankings: Sequence[PhotoRanking], labels: Sequence[str], genus_of: Mapping[str, str]
+    rankings: Sequence[tuple[list[str], list[str]]], labels: Sequence[str], genus_of: Mapping[str, str]
 ) -> dict[str, list[float]]:
     """Return measure -> value of each photo; the measures on chunks only if a ranking has chunks.
 
     `genus` is whether the first species has the right genus.
     """
-    ranks = [rank_of(ranking.taxon_ids, label) for ranking, label in zip(rankings, labels, strict=True)]
-    genera_of = [{genus_of[each] for each in ranking.taxon_ids[:1]} for ranking in rankings]
+    ranks = [rank_of(species, label) for (species, _), label in zip(rankings, labels, strict=True)]
+    genera_of = [{genus_of[each] for each in species[:1]} for species, _ in rankings]
     values = {
         "top-1": [hit(rank, 1) for rank in ranks],
         "top-5": [hit(rank, 5) for rank in ranks],
@@ -107,8 +113,8 @@ def values_of(
         **{f"MRR@{k}": [reciprocal_rank(rank, k) for rank in ranks] for k in (1, 5, 10)},
         "genus": [float(genus_of[label] in found) for found, label in zip(genera_of, labels, strict=True)],
     }
-    if any(ranking.chunk_taxon_ids for ranking in rankings):
-        chunk_ranks = [rank_of(ranking.chunk_taxon_ids, label) for ranking, label in zip(rankings, labels, strict=True)]
+    if any(chunks for _, chunks in rankings):
+        chunk_ranks = [rank_of(chunks, label) for (_, chunks), label in zip(rankings, labels, strict=True)]
         values |= {f"chunk MRR@{k}": [reciprocal_rank(rank, k) for rank in chunk_ranks] for k in (1, 5, 10)}
     return values
 
