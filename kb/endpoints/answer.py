@@ -195,10 +195,11 @@ _BEGIN: Final = re.compile(
 )
 _END: Final = re.compile(
     rf"</{_TAGS}>|\[/THINK\]|◁/think▷|<\|END_THINKING\|>|<\|end_of_thought\|>|<channel\|>"
-    r"|<\|channel\|>final(?:\s*<\|constrain\|>[^<]*)?<\|message\|>|(?-i:assistantfinal)"
-    r"|<\|end\|>(?=\s*[^\s<])",  # of a channel of gpt-oss with the answer directly after it
+    r"|<\|channel\|>final(?:\s*<\|constrain\|>[^<]*)?<\|message\|>|(?-i:assistantfinal)",
     re.IGNORECASE,
 )
+_ANALYSIS: Final = re.compile(r"<\|channel\|>analysis<\|message\|>.*?<\|end\|>(?=\s*[^\s<])", re.IGNORECASE | re.DOTALL)
+"""A channel of gpt-oss with the answer directly after its end; elsewhere `<|end|>` may be the end of the answer."""
 _SPECIAL: Final = re.compile(r"<\|[^|]*\|>|</?s>|")
 _AROUND: Final = re.compile(r"\A(?:\s*<\|[^|<>]*\|>)+\s*|\s*(?:<\|[^|<>]*\|>\s*)+\Z")
 """Special tokens around an answer, such as `<|START_RESPONSE|>`."""
@@ -213,7 +214,7 @@ def separated(text: str) -> tuple[str, str | None]:
     """
     if _is_json(text):
         return "", text
-    begin = max((found.end() for found in _END.finditer(text)), default=0)
+    begin = max((found.end() for pattern in (_END, _ANALYSIS) for found in pattern.finditer(text)), default=0)
     thoughts = _without_tags(text[:begin])
     opened = list(_BEGIN.finditer(text))
     for cut in (found for found in opened if found.start() >= begin):

@@ -151,7 +151,7 @@ class Connection(Client):
 
     async def _learn(self, **changes: Any) -> None:  # noqa: ANN401
         self._learnt = replace(self._learnt, **changes)
-        if self._cache is not None and self._learnt.room >= 0:  # below, of this run alone: its prompts may be long
+        if self._cache is not None and changes.get("room", 0) >= 0:  # below, of this run alone: its prompts may be long
             await asyncio.to_thread(self._cache.learn, self.endpoint, **changes)
 
     async def _answered(self, request: ChatRequest, *, is_least: bool) -> ChatReply:

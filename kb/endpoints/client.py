@@ -8,9 +8,12 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
 import random
+import ssl
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from functools import cache
 from typing import Any, ClassVar, Final, TypeVar
 from weakref import WeakValueDictionary
 
@@ -44,6 +47,7 @@ _PRICE_HINT: Final = (
     "Set price_in and price_out (US dollars per million tokens; 0 for your own server); for [llm.image], "
     "price_per_request (US dollars per drawing) is enough."
 )
+_CERTIFICATE_HINT: Final = "Set SSL_CERT_FILE to a file with the certificate of the authority that signed the server's."
 _log: Final = logging.getLogger(__name__)
 
 
@@ -86,7 +90,7 @@ class Client(Closing):
             raise UsageError(
                 f"The price of {self.name} is unknown, so a cost limit cannot be enforced.", hint=_PRICE_HINT
             )
-        self._key, self._is_offline, self.policy = key, offline, retry
+        self._key, self._is_offline, self.policy = key.strip(), offline, retry
         self._cache: Any = cache
         self._slots = asyncio.Semaphore(endpoint.max_concurrent)
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -120,8 +124,9 @@ class Client(Closing):
             ReplyLost: if the request was sent and no complete answer came back.
             FieldmarkError: the server's error, as `failures.error_of` returns it.
         """
-        endpoint, key = self.endpoint, {"Authorization": f"Bearer {self._key or 'none'}"}  # some proxies want any key
-        response = await self.sent("POST", self.path, json=body, headers=key)
+        endpoint = self.endpoint
+        asked = {"Authorization": f"Bearer {self._key or 'none'}", "Accept": "application/json"}  # some want any key
+        response = await self.sent("POST", self.path, json=body, headers=asked)
         if not response.is_success:
             headers = {name.lower(): value for name, value in response.headers.items()}
             raise error_of(endpoint, self._key, response.status_code, headers, response.text)
@@ -151,7 +156,8 @@ class Client(Closing):
             return response
         # The errors of httpx hold the request with its key: they end here.
         except (httpx.ConnectError, httpx.ProxyError) as error:
-            hint = "Start the server, or correct base_url."
+            is_of_certificate = "CERTIFICATE_VERIFY_FAILED" in str(error)
+            hint = _CERTIFICATE_HINT if is_of_certificate else "Start the server, or correct base_url."
             failure = ConnectionRefused(f"{where}: no connection ({error})", hint=hint)
         except TimeoutError:
             failure = ReplyLost(f"{where}: no reply within {self.endpoint.timeout:g} s")
@@ -257,8 +263,18 @@ class Tries:
         return policy.tries_at_first if is_down else policy.tries
 
 
+@cache
+def _certificates(file: str | None, folder: str | None) -> ssl.SSLContext:
+    """Return the certificates that the environment names; without any, those of `certifi` and of this machine."""
+    found = httpx.create_ssl_context()
+    if not file and not folder:  # an organisation may sign its own servers
+        found.load_default_certs()
+    return found
+
+
 def _http(endpoint: Endpoint) -> httpx.AsyncClient:
     return httpx.AsyncClient(
+        verify=_certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")),
         base_url=endpoint.base_url,
         headers={"User-Agent": user_agent(None), **ACCEPTED},
         timeout=None,  # each request has its own

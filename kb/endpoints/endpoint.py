@@ -13,7 +13,7 @@ from annotated_types import Ge, Gt
 
 from data.errors import ConfigError, CostStop, FieldmarkError, MalformedAnswer, Refused, ReplyLost, UsageError
 from data.files import sha256_hex
-from kb.addresses import is_loopback
+from kb.addresses import is_loopback, split_address
 
 if TYPE_CHECKING:
     import asyncio
@@ -56,8 +56,8 @@ class Endpoint:
     """More fields of every request, such as `{chat_template_kwargs = {enable_thinking = false}}`."""
 
     def __post_init__(self) -> None:
-        parts = urlsplit(self.base_url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        parts = split_address(self.base_url)
+        if parts.scheme not in ("http", "https") or not parts.hostname or self.base_url.split() != [self.base_url]:
             raise ConfigError("base_url: expected an address that begins with http:// or https://")
         if parts.username or parts.password or parts.query or parts.fragment:
             # Addresses are logged, and so would be a key in one.

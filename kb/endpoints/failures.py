@@ -31,7 +31,7 @@ _TEXTS: Final = ("message", "msg", "detail", "error", "errors", "error_descripti
 ERRORS: Final = ("error", "errors", "detail", "message", "base_resp")
 """Fields of an answer with status 200 and without contents that tell an error."""
 _CODES: Final = ("code", "type", "error_type", "status", "reason", "param")
-_ANY: Final = range(200, 600)
+_ANY: Final = range(200, 1000)  # some proxies send statuses from 600
 _PAY: Final = {"hint": "The account has no credit left; replies so far are cached."}
 _CONTEXT_HINT: Final = "Give the server a larger context, or use a model that has one."
 _ONE_IMAGE_HINT: Final = (
@@ -43,7 +43,9 @@ _ADDRESS: Final = "Check base_url and model."
 _REDIRECT_HINT: Final = "Redirects are not followed. Set base_url to the final address."
 
 _RULES: Final[tuple[tuple[Collection[int], str, type[FieldmarkError], dict[str, Any]], ...]] = (
-    (_ANY, r"\b(?:content_filter\w*|content_policy_violation|moderation_blocked|responsible_?ai\w*)\b", Refused, {}),
+    # Among the codes alone: a text may say that the filter is down, and refusals are stored.
+    (_ANY, r"\A.*\b(?:content_filter\w*|content_policy_violation|moderation_blocked|responsible_?ai\w*)\b",
+     Refused, {}),
     # Of requests that are refused: elsewhere these words are of waits, lengths and settings.
     ((400, 403, 422, 451),
      r"content[ _-](?:filter|policy|management policy|moderation)|content exists risk|considered high risk"
@@ -76,7 +78,7 @@ _RULES: Final[tuple[tuple[Collection[int], str, type[FieldmarkError], dict[str, 
      r"|model(?:(?!param).){0,80}(?:not found|does not exist|not exist)", BadRequest, {"hint": "Check model."}),
     ((200, 503), r"loading model|model\b.{0,100} is (?:currently )?loading|loading the model"
      r"|model.{0,20}not (?:yet )?ready", StillLoading, {}),
-    ((408, 409, *range(502, 600)), "", SourceUnavailable, {}),
+    ((408, 409, *range(502, 1000)), "", SourceUnavailable, {}),
     ((500,), "", SourceUnavailable, {"may_adapt": True}),
     (range(300, 400), "", SourceError, {"hint": _REDIRECT_HINT}),
     ((413,), "", BadRequest, {}),
@@ -87,7 +89,9 @@ _RULES: Final[tuple[tuple[Collection[int], str, type[FieldmarkError], dict[str, 
     ((200,), "", MalformedAnswer, {}),
     (_ANY, "", SourceError, {}),
 )  # fmt: skip
-"""Statuses, words, and the error that they are, with its arguments; the first rule that fits holds."""
+"""Statuses, words in the codes (the first line) or texts, and the error that they are, with its arguments.
+
+The first rule that fits holds."""
 _WAIT: Final = re.compile(
     r"(?:try again|retry)(?: after| in)?:? (\d[\d.hms]*(?: ?(?:ms|mi|s|h)[a-z]*)?)", re.IGNORECASE
 )
@@ -114,7 +118,7 @@ def error_of(endpoint: Endpoint, key: str, status: int, headers: Mapping[str, st
     codes = [str(value) for name, value in values if name in _CODES]
     if status == 200:
         status = next((int(code) for code in codes if re.fullmatch(r"[45]\d\d", code)), 200)
-    told, where = " ".join([*codes, *texts]), endpoint.address
+    told, where = f"{' '.join(codes)}\n{' '.join(texts)}", endpoint.address
     kind, more = next(
         (kind, more)
         for statuses, words, kind, more in _RULES
@@ -128,7 +132,8 @@ def error_of(endpoint: Endpoint, key: str, status: int, headers: Mapping[str, st
         said = f" ({message})" if status == 403 and message else ""
         return KeyRejected(f"{where}: {status}: {given}{said}", hint=hint, **more)
     wait_s = _wait_s(status, headers, values, told)
-    if kind is RateLimited or (wait_s is not None and (kind is SourceUnavailable or (more is _PAY and status == 429))):
+    is_wait = (kind is SourceUnavailable and not more) or (more is _PAY and status == 429)
+    if kind is RateLimited or (wait_s is not None and is_wait):
         return RateLimited(text, retry_after_s=wait_s)
     if more.get("hint") == _ADDRESS and not re.search(r"/v\d", endpoint.base_url):
         more = more | {"hint": f"Most servers answer under /v1: set base_url to {endpoint.base_url.rstrip('/')}/v1."}

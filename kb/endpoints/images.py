@@ -30,6 +30,7 @@ from data.errors import (
 from data.event_loop import in_background
 from data.files import file_state, sha256_hex
 from data.records import Drawings
+from kb.addresses import split_address
 from kb.endpoints.answer import tokens_of
 from kb.endpoints.cache import DrawingCache
 from kb.endpoints.client import Client
@@ -176,7 +177,7 @@ class ImageConnection(Client):
 
         The errors are final: another drawing would be paid for.
         """
-        where, at = self.endpoint.address, urlsplit(url)
+        where, at = self.endpoint.address, split_address(url)
         if at.scheme not in ("http", "https") or at.hostname != urlsplit(self.endpoint.base_url).hostname:
             raise SourceError(
                 f"{where}: its drawing is at another host, {at.hostname}",
@@ -186,6 +187,8 @@ class ImageConnection(Client):
         async def content() -> bytes:
             try:
                 response = await self.sent("GET", url)
+            except MalformedAnswer as error:  # too large, and so it stays
+                raise SourceError(str(error)) from None
             except SourceError as error:
                 raise MalformedAnswer(str(error)) from None
             if response.status_code != 200:

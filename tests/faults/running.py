@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-IMPORTS = ("cli.main", "chromadb", "onnxruntime", "openai", "pandas", "pyarrow.parquet", "wikipediaapi", "bs4")
+IMPORTS = ("cli.main", "chromadb", "onnxruntime", "httpx", "pandas", "pyarrow.parquet", "wikipediaapi", "bs4")
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload([*IMPORTS, __name__])
 LIMIT_S = 240.0

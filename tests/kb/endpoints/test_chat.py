@@ -56,9 +56,9 @@ def test_the_request_payload_follows_the_protocol() -> None:
         seed=11,
     )
     with OpenAIServer('{"a": 1}', key=KEY) as server:
-        ask(server, asked, key=KEY)
+        ask(server, asked, key=f"{KEY}\n")
         (call,) = server.calls
-    assert call.images == [PNG, JPEG]
+    assert call.images == [PNG, JPEG] and call.headers["accept"] == "application/json"
     for part in call.payload["messages"][1]["content"][1:]:
         part["image_url"]["url"] = part["image_url"]["url"].split(",")[0]
     assert call.payload == {
@@ -266,7 +266,8 @@ def test_a_prompt_of_which_the_server_counts_few_tokens_is_warned_of(caplog: pyt
 def test_an_invalid_endpoint_is_refused_without_showing_secrets() -> None:
     wrongs: tuple[dict[str, Any], ...] = (
         {"base_url": "ftp://x/v1"}, {"base_url": "http://user:secret@x/v1"}, {"base_url": "http://x/v1?key=secret"},
-        {"model": ""}, {"api_key_env": "sk-secret"}, {"api_key_env": "AIzaSyD4secret9fG7hJkL0"},
+        {"base_url": " http://x/v1"}, {"base_url": "http://x:99999/v1"}, {"model": ""},
+        {"api_key_env": "sk-secret"}, {"api_key_env": "AIzaSyD4secret9fG7hJkL0"},
         {"api_key_env": "hf_secretsecretABCDEF"}, {"api_key_env": "sk_live_secret_0123456"},
         {"extra_body": {"messages": []}}, {"extra_body": {"max_tokens": 9, "top_k": 1}},
     )  # fmt: skip

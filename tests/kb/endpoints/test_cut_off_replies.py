@@ -9,9 +9,10 @@ import pytest
 from data.errors import BadRequest, CutOff
 from data.event_loop import wait_for
 from data.records import ChatMessage, ChatRequest
-from kb.endpoints.cache import ReplyCache
+from kb.endpoints.cache import Learnt, ReplyCache
 from kb.endpoints.chat import Connection
 from kb.endpoints.endpoint import Endpoint
+from kb.endpoints.form import Form
 from tests.servers.openai_server import Answer, Call, OpenAIServer, Reaction, Script, Status
 
 HELLO = ChatRequest(messages=(ChatMessage(role="user", text="Hello"),), max_tokens=20)
@@ -102,6 +103,19 @@ def test_a_prompt_that_no_tokens_fit_is_an_error_with_the_fewest_tried() -> None
             say_hello(chat)
         assert tokens_of(server) == [64, 32, 20]
         assert caught.value.hint == "20 tokens for the reply are refused, too."
+
+
+def test_a_form_is_remembered_while_fewer_tokens_are_of_this_run_alone(tmp_path: Path) -> None:
+    def script(call: Call) -> Reaction:
+        is_refused = call.payload["max_tokens"] > 64 or "seed" in call.payload
+        return Status(status=400, error={"message": "no"}) if is_refused else "Yes"
+
+    with OpenAIServer(script) as server, ReplyCache(tmp_path / "replies") as cache:
+        endpoint = Endpoint(model="m", base_url=server.base_url, max_tokens=100)
+        with Connection(endpoint, cache=cache) as chat:
+            for seed in (None, 1):
+                assert wait_for(chat.reply(replace(HELLO, seed=seed))).text == "Yes"
+            assert cache.learnt(endpoint) == Learnt(form=Form(seed=False))
 
 
 def test_a_reply_that_was_cut_off_tells_its_tokens_and_cost(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from data.errors import (
     RateLimited,
     Refused,
     SourceError,
+    SourceUnavailable,
     StillLoading,
     TooFewTokens,
 )
@@ -99,6 +100,10 @@ def test_what_no_other_request_mends_is_told_apart() -> None:
         (400, "Output blocked by content filtering policy", Refused, False, ""),
         (400, "Unknown parameter: 'moderation'", BadRequest, True, ""),
         (302, "", SourceError, False, "final address"),
+        (999, "no", SourceUnavailable, False, ""),
+        (503, "content_filter is temporarily unavailable", SourceUnavailable, False, ""),
+        (500, {"error": {"code": "content_filter", "message": "no"}}, Refused, False, ""),
+        (500, "try again in 5s, without 429", SourceUnavailable, True, ""),
     )
     for status, body, kind, may_adapt, hint in cases:
         found = failure(status, body)

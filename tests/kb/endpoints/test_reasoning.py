@@ -81,5 +81,6 @@ def test_ordinary_words_are_no_marks_of_thoughts() -> None:
         "The final analysis: Yes",
         "An assistant: final",
         "No.<|end|>",
+        "No.<|end|>\n\nWhat is a crest?",
     ):
         assert separated(text) == ("", text)
