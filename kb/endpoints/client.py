@@ -40,6 +40,7 @@ from kb.http import ACCEPTED, RetryPolicy, at_most, user_agent
 
 ResultT = TypeVar("ResultT")
 MAX_ANSWER_BYTES: Final = 64 * 2**20
+CONNECT_S: Final = 30.0  # a host that is cut off keeps silent; no request has been sent then, and none is paid
 RETRY: Final = RetryPolicy(tries=6, longest_wait_s=15.0, total_s=60.0)
 _TOLD_FROM_S: Final = 5.0  # shorter waits are not worth a line
 _SHORTEST_SECRET: Final = 12  # characters of a key; placeholders ("none", "EMPTY") may be words of a reply
@@ -155,10 +156,11 @@ class Client(Closing):
             self.has_answered, status = True, f"{response.status_code}"
             return response
         # The errors of httpx hold the request with its key: they end here.
-        except (httpx.ConnectError, httpx.ProxyError) as error:
-            is_of_certificate = "CERTIFICATE_VERIFY_FAILED" in str(error)
+        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
+            why = str(error) or f"within {CONNECT_S:g} s"
+            is_of_certificate = "CERTIFICATE_VERIFY_FAILED" in why
             hint = _CERTIFICATE_HINT if is_of_certificate else "Start the server, or correct base_url."
-            failure = ConnectionRefused(f"{where}: no connection ({error})", hint=hint)
+            failure = ConnectionRefused(f"{where}: no connection ({why})", hint=hint)
         except TimeoutError:
             failure = ReplyLost(f"{where}: no reply within {self.endpoint.timeout:g} s")
         except httpx.RequestError as error:
@@ -277,7 +279,7 @@ def _http(endpoint: Endpoint) -> httpx.AsyncClient:
         verify=_certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")),
         base_url=endpoint.base_url,
         headers={"User-Agent": user_agent(None), **ACCEPTED},
-        timeout=None,  # each request has its own
+        timeout=httpx.Timeout(None, connect=CONNECT_S),  # each request has its own
         limits=httpx.Limits(max_connections=None, max_keepalive_connections=endpoint.max_concurrent),
         event_hooks={"response": [at_most(MAX_ANSWER_BYTES)]},
     )

@@ -5,6 +5,7 @@ import json
 import socket
 import traceback
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -116,6 +117,20 @@ def silent_url() -> Iterator[str]:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         yield f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
+
+
+def test_a_host_that_accepts_no_connection_is_given_up_and_costs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kb.endpoints.client.CONNECT_S", 0.2)
+    with ExitStack() as opened:
+        host = opened.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
+        for _ in range(3):  # the queue of the host is full
+            opened.enter_context(waiting := socket.socket()).setblocking(False)
+            waiting.connect_ex(host.getsockname())
+        url = f"http://127.0.0.1:{host.getsockname()[1]}/v1"
+        endpoint = Endpoint(model="m", base_url=url, price_in=1.0, price_out=1.0)
+        with Connection(endpoint, retry=QUICK) as chat, pytest.raises(ConnectionRefused, match=r"0\.2 s.* 2 times"):
+            wait_for(chat.reply(request()))
+        assert chat.budget.meter.unsure_usd == 0
 
 
 def test_a_refused_connection_is_tried_twice(silent_url: str) -> None:
