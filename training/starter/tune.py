@@ -14,7 +14,7 @@ import logging
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 import click
 import numpy as np
@@ -58,7 +58,7 @@ LIGHT: Final = 0.3
 TURN: Final = math.radians(10)
 """Standard deviation of the turn of a view."""
 
-Regions = torch.Tensor
+Regions: TypeAlias = "torch.Tensor"
 """`(n, 4)`: left, top, right and bottom of a region, as shares of its photo."""
 
 
@@ -143,7 +143,7 @@ def varied(pictures: torch.Tensor, small: float) -> torch.Tensor:
     return light
 
 
-@torch.no_grad()
+@torch.no_grad()  # type: ignore[untyped-decorator]
 def features_of(eye: Eye, photos: torch.Tensor, boxes: Regions) -> torch.Tensor:
     """Return the features of all photos and of their crops, as recognised, `(2, n, n_features)`."""
     eye.eval()
@@ -190,7 +190,7 @@ def tune(trunks: Mapping[str, Backbone], photos: torch.Tensor, boxes: Regions, s
     n_steps = max(1, round(len(photos) * EPOCHS / BATCH))
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, RATE, total_steps=max(2, n_steps), pct_start=0.1)
     chances = torch.from_numpy(1 / np.sqrt(np.bincount(species)[species])).to(photos.device)
-    kept = copy.deepcopy(eye)
+    kept: Eye = copy.deepcopy(eye)
     old, new = ([each for each in some.state_dict().values() if each.is_floating_point()] for some in (kept, eye))
     for step in range(n_steps):
         eye.train()
