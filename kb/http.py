@@ -37,6 +37,7 @@ WIKIMEDIA_DOMAINS = (
 )  # fmt: skip
 ACCEPTED: Final = {"Accept-Encoding": "gzip, deflate"}  # httpx asks for more codings where their packages are installed
 _GZIP_OR_ZLIB: Final = 47  # zlib's number for either header and the largest window
+_PART_BYTES: Final = 1 << 12  # copied at each member: thousands of empty ones in one part would take minutes
 AnswerT = TypeVar("AnswerT")
 _log: Final = logging.getLogger(__name__)
 
@@ -258,7 +259,7 @@ def exchange(
     except httpx.InvalidURL as error:
         raise MalformedAnswer(f"{where} has an invalid address: {error}") from error
     whole = unpacked(bytes(body), response, limit)
-    if len(whole) > limit:
+    if max(len(whole), len(body)) > limit:  # the rest of a packed body was not read
         raise TooLarge(f"{where} sends more than the limit of {limit:,} bytes")
     took_s, path = time.monotonic() - began, response.url.path  # no query: it may hold a password or a search
     _log.info("%s %s%s %d, %.2f s", method, where, path, response.status_code, took_s)
@@ -381,15 +382,18 @@ def unpacked(packed: bytes, response: httpx.Response, limit: int) -> bytes:
         raise MalformedAnswer(
             f'{where}: expected an answer packed with gzip, deflate or not at all, got "{coding[:40]}"'
         )
-    body = b""
-    while packed and len(body) <= limit:  # a gzip file may have several members
-        member = zlib.decompressobj(_GZIP_OR_ZLIB)
-        try:
-            body += member.decompress(packed, limit + 1 - len(body))
-        except zlib.error as error:
-            raise MalformedAnswer(f"{where}: the packed answer is damaged: {error}") from error
-        packed = member.unused_data
-    return body
+    body, member = bytearray(), zlib.decompressobj(_GZIP_OR_ZLIB)
+    for start in range(0, len(packed), _PART_BYTES):
+        part = packed[start : start + _PART_BYTES]
+        while part and len(body) <= limit:
+            if member.eof:  # a gzip file may have several members
+                member = zlib.decompressobj(_GZIP_OR_ZLIB)
+            try:
+                body += member.decompress(part, limit + 1 - len(body))
+            except zlib.error as error:
+                raise MalformedAnswer(f"{where}: the packed answer is damaged: {error}") from error
+            part = member.unused_data
+    return bytes(body)
 
 
 def at_most(limit: int) -> Callable[[httpx.Response], Awaitable[None]]:
@@ -407,7 +411,7 @@ def at_most(limit: int) -> Callable[[httpx.Response], Awaitable[None]]:
                 break
         await stream.aclose()
         whole = unpacked(bytes(body), response, limit)
-        if len(whole) > limit:
+        if max(len(whole), len(body)) > limit:
             raise MalformedAnswer(f"{response.request.url.netloc.decode()}: an answer of more than {limit:,} bytes")
         response.stream = httpx.ByteStream(whole)
 

@@ -273,7 +273,7 @@ def as_markdown(blocks: Iterable[tuple[int, str]]) -> str:
 
 # the licence that a page states for its text
 
-_CC_LINK = re.compile(r"creativecommons\.org/(?:licenses|publicdomain)/", re.IGNORECASE)
+_CC_LINK = re.compile(r"creativecommons\.org/(?:licenses|publicdomain)/[^\s/]*(?:/\d\.\d)?", re.IGNORECASE)
 _META = frozenset(
     ("dc.rights.license", "dc.rights.licence", "dcterms.license", "dcterms.licence", "license", "licence")
 )
@@ -315,13 +315,22 @@ def _statements(soup: BeautifulSoup) -> Iterator[tuple[str, str]]:
         address, relations = str(tag.get("href") or ""), [str(each).lower() for each in tag.get_attribute_list("rel")]
         if {"license", "licence"} & {*relations} and tag.find_parent(_WITH_PHOTOS) is None:
             yield title_of(tag.get_text(" ")), address
-        if _CC_LINK.search(address):
+        if tag.name == "a" and _CC_LINK.search(address):
             tag.append(f" {address} ")  # for the sentence around it
     for string in soup.find_all(string=_NAMED):
-        if string.find_parent((*_WITH_PHOTOS, *_NOT_READ)) is None and (block := string.find_parent(_BLOCKS)):
-            sentences = _SENTENCE.split(str(string) if block.name == "body" else block.get_text(" ")[:2_000])
-            linked = [sentence for sentence in sentences if _CC_LINK.search(sentence)]  # the link says more
-            yield from ((licence_in(each) or "", "") for each in linked or sentences if _is_of_text(each))
+        link = string.find_parent("a")
+        is_elsewhere = link is not None and not _CC_LINK.search(str(link.get("href")))
+        if (
+            is_elsewhere
+            or string.find_parent((*_WITH_PHOTOS, *_NOT_READ))
+            or not (block := string.find_parent(_BLOCKS))
+        ):
+            continue
+        sentences = _SENTENCE.split(str(string) if block.name == "body" else block.get_text(" ")[:2_000])
+        linked = [sentence for sentence in sentences if _CC_LINK.search(sentence)]  # the link says more
+        for sentence in filter(_is_of_text, linked or sentences):
+            for each in _CC_LINK.findall(sentence) or [sentence]:
+                yield licence_in(each) or "", ""
     for meta in soup.find_all("meta"):
         if str(meta.get("name") or meta.get("property") or meta.get("itemprop") or "").lower() in _META:
             yield _named(str(meta.get("content") or ""))

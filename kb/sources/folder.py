@@ -141,7 +141,7 @@ class FolderSource(ArticleSource):
         by_name = _folders_by_name(inside) if inside else {}
         for name, title in terms:
             path = by_name.get(fold((title or name).rpartition("/")[2]))
-            if inside is None or path is None or (revision := _revision(path)) == EMPTY:
+            if inside is None or path is None or (revision := _revision(path, needs_text=True)) == EMPTY:
                 yield name, LeftOut(name=name, reason=reasons.NO_PAGE)
             else:
                 title = f"{inside.name}/{path.name}"
@@ -280,14 +280,14 @@ def _is_readable(photo: Path) -> bool:
     return True
 
 
-def _revision(path: Path) -> int | None:
-    """Return a hash of texts, photos and credits; `EMPTY` without a text and photo, None for an unreadable folder."""
+def _revision(path: Path, *, needs_text: bool = False) -> int | None:
+    """Return a hash of texts, photos and credits; `EMPTY` without content, None for an unreadable folder."""
     try:
         files, photos, _ = _contents(path)
     except OSError:
         return None  # fetching reports why
     digests = "\n".join(f"{file.name} {_digest(file)}" for file in (*files, *photos, *path.glob(CREDITS)))
-    return int(sha256_hex(digests)[:12], 16) if files or photos else EMPTY
+    return int(sha256_hex(digests)[:12], 16) if files or (photos and not needs_text) else EMPTY
 
 
 def _digest(file: Path) -> str:

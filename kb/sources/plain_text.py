@@ -135,6 +135,11 @@ _ZERO = rf"-?(?:0+(?:\.0*)?|\.0+)(?:{_UNIT}|{_EM})"
 _FAR, _INDENT = (  # -900 and -500 pixels, at ten pixels an em
     rf"-0*(?:(?:[{n}-9]\d\d|[1-9]\d{{3,}})(?:\.\d*)?{_UNIT}|(?:[{n}-9]\d|[1-9]\d\d+)(?:\.\d*)?{_EM})" for n in (9, 5)
 )
+_NEUTRAL = re.compile(
+    rf"{_ZERO}|none|auto|normal|inherit|initial|unset|revert|currentcolor|(?:border|padding|content)-box"
+)
+_RELATIVE = re.compile(r"[\d.]+(?:em|%)|larger|smaller")
+"""Font sizes that leave text without a size as it is."""
 _HIDING: Final = {
     name: (re.compile(values), frozenset(unless.split()))
     for name, values, unless in (
@@ -188,9 +193,14 @@ def remove_hidden(root: Tag) -> None:
         if fitting or tag.has_attr("style") or tag.has_attr("hidden") or tag.name in ("template", "dialog"):
             styles.append((tag, _style(tag, fitting)))
     shown_below: set[tuple[int, str]] = set()
+    hides: dict[tuple[int, str], bool] = {}
     for tag, style in styles:
         for name in style.keys() & _INHERITED:
-            for parent in tag.parents if not _hides(style, (name,)) else ():
+            is_hiding = _hides(style, (name,))
+            is_showing = not is_hiding and _changes(name, style) and not _RELATIVE.fullmatch(style[name])
+            if is_hiding or is_showing:
+                hides[id(tag), name] = is_hiding and not _stays(tag)
+            for parent in tag.parents if is_showing else ():
                 if (id(parent), name) in shown_below:
                     break
                 shown_below.add((id(parent), name))
@@ -199,9 +209,20 @@ def remove_hidden(root: Tag) -> None:
         if _hides({name: value for name, value in style.items() if (id(tag), name) not in shown_below}):
             hidden.append(tag)
     for tag in hidden:
-        is_shown = tag.decomposed or tag.name in ("html", "body") or "tabpanel" in tag.get_attribute_list("role")
-        if not is_shown:  # a page may hide its body until its script has run
+        if not tag.decomposed and not _stays(tag):
             tag.decompose()
+    hidden_in: dict[int, set[str]] = {}  # of a tag that shows an element in it, only the text beside it goes
+    for tag, _ in tags if hides else ():
+        if not tag.decomposed:
+            above = hidden_in.get(id(tag.parent), set())
+            hidden_in[id(tag)] = {name for name in _INHERITED if hides.get((id(tag), name), name in above)}
+            for string in tag.find_all(string=True, recursive=False) if hidden_in[id(tag)] else ():
+                string.extract()
+
+
+def _stays(tag: Tag) -> bool:
+    """Return whether a page shows a tag later: its body when its script has run, and a panel at a click."""
+    return tag.name in ("html", "body") or "tabpanel" in tag.get_attribute_list("role")
 
 
 def _keys(tag: Tag) -> list[str]:
@@ -302,8 +323,14 @@ def _hides(style: _Style, names: Iterable[str] = _OF_USE) -> bool:
 
 def _hides_by(name: str, value: str, style: _Style) -> bool:
     if name in _SIZES:
-        is_cut = style.get("overflow") in ("hidden", "clip") and f"min-{name.removeprefix('max-')}" not in style
+        is_cut = style.get("overflow") in ("hidden", "clip") and not _changes(f"min-{name.removeprefix('max-')}", style)
         has_padding = any(style[each].strip("0px% ") for each in style if each.startswith("padding"))
         return is_cut and not has_padding and re.fullmatch(f"{_ZERO}|1px", value) is not None
     values, unless = _HIDING.get(name, (None, frozenset()))
-    return values is not None and values.fullmatch(value) is not None and not unless & style.keys()
+    is_hiding = values is not None and values.fullmatch(value) is not None
+    return is_hiding and not any(_changes(each, style) for each in unless)
+
+
+def _changes(name: str, style: _Style) -> bool:
+    """Return whether a property has more than a value by which most pages reset their styles."""
+    return not all(map(_NEUTRAL.fullmatch, style.get(name, "").split()))

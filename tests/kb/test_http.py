@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import time
 import tracemalloc
 import zlib
 from functools import cache
@@ -116,6 +117,13 @@ def test_a_plain_or_once_packed_answer_is_read_and_a_damaged_one_refused() -> No
         with Packed(pack(content), coding).running() as server:
             assert ask_wiki(server.origin) == json.loads(content), coding
             assert ask_model(server.origin) == json.loads(content), coding
+    with Packed(gzip.compress(b"") * 100_000 + gzip.compress(b"{}"), "gzip").running() as server:
+        started = time.process_time()
+        assert ask_wiki(server.origin) == {}
+        assert time.process_time() - started < 3
+    stored = gzip.compress(b" " * MAX_WIKI_BYTES, 0)  # longer than the limit, and its content is not
+    with Packed(stored, "gzip").running() as server, pytest.raises(TooLarge):
+        ask_wiki(server.origin)
     for ask in (ask_wiki, ask_model):
         damaged = Packed(b"\x1f\x8b\x08 no gzip at all", "gzip")
         with damaged.running(), pytest.raises(MalformedAnswer, match="the packed answer is damaged"):

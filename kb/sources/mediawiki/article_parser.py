@@ -72,7 +72,7 @@ def parse_article(
     for tag in root.select("style, script, sup.reference, sup.Inline-Template, .mw-editsection"):
         tag.decompose()
     for tag in root.find_all(("br", "div", "p", "li", "tr")):
-        tag.insert_before(" ")  # else words of table cells and captions run together
+        tag.insert(0, " ")  # else words of table cells and captions run together
     shown = (clean(link.get_text()) for link in soup.select("#mw-normal-catlinks li a, #mw-hidden-catlinks li a"))
     names = tuple(dict.fromkeys(categories)) or tuple(dict.fromkeys(shown))
     is_marked = root.select_one(_MARKS) is not None
@@ -110,17 +110,13 @@ def _content_root(soup: BeautifulSoup) -> Tag:
 
 
 def _passages(root: Tag) -> list[Passage]:
-    for tag in root.find_all(True):
+    for tag in root.find_all([*HEADINGS, *BLOCKS]):  # into each, since places beside it are searched from the first
         if tag.name in HEADINGS:
             title = clean(tag.get_text())
-            tag.replace_with(
-                f"{_BREAK}{_HEADING}{tag.name[1]}{title}{_BREAK}" if title and tag.name != "h1" else _BREAK
-            )
-        elif tag.name == "br":
-            tag.replace_with(" ")
-        elif tag.name in BLOCKS:
-            tag.insert_before(_BREAK)
-            tag.insert_after(_BREAK)
+            tag.string = f"{_BREAK}{_HEADING}{tag.name[1]}{title}{_BREAK}" if title and tag.name != "h1" else _BREAK
+        else:
+            tag.insert(0, _BREAK)
+            tag.append(_BREAK)
     passages = [Passage("", 1)]
     for block in root.get_text().split(_BREAK):
         if block[:1] == _HEADING and block[1:2].isdecimal():

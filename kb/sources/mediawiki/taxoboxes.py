@@ -376,8 +376,9 @@ _KINDS: Final[Mapping[str, str]] = {
 _GROUP_KEYS = ("taxon", "w-naam", "nazwa łacińska")
 _SPECIES_KEYS = ("binomial", "binomial name", "scientific name", "latin name")
 _NAME_KEYS = (*_SPECIES_KEYS, "binome", "nome binomial", *_GROUP_KEYS)
-_INNERMOST = re.compile(r"\{\{([^{}]*)\}\}|\{\|[^{}]*?\|\}", re.DOTALL)  # a template or a table
-_LINK = re.compile(r"\[\[(?:[^\[\]]*\|)?([^|\[\]]*)\]\]")
+_INNERMOST = re.compile(r"\{\{((?:[^{}]|\{(?![{|])|\}(?!\}))*)\}\}|\{\|[^{}]*?\|\}", re.DOTALL)
+"""A template, in which single braces may stand, or a table."""
+_LINK = re.compile(r"\[\[(?:[^\[\]{}]*\|)?([^|\[\]{}]*)\]\]")
 _GAP: Final = "\0"
 TAG = re.compile(r"<[^<>]{1,200}>")
 _ITALIC_BINOMIAL = re.compile(r"''+([A-Z][a-zà-ÿ-]*\.? [a-zà-ÿ-]{3,})''+")
@@ -399,13 +400,14 @@ def split_wikitext(wikitext: str) -> tuple[list[Template], str]:
         text, n_taken = _INNERMOST.subn(taken, text)
         if not n_taken:
             break
-    return [template for _, template in sorted(found, key=itemgetter(0))], text.replace(_GAP, "")
+    prose = _LINK.sub(r"\1", text.replace(_GAP, ""))  # links with templates in them
+    return [template for _, template in sorted(found, key=itemgetter(0))], prose
 
 
 def _template(text: str) -> Template:
     values: dict[str, str] = {}
     cells: list[str] = []
-    name, *parts = text.replace(_GAP, "").split("|")
+    name, *parts = _LINK.sub(r"\1", text.replace(_GAP, "")).split("|")
     for part in parts:
         key, equals, value = part.partition("=")
         if equals:

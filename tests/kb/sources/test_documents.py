@@ -139,6 +139,8 @@ STATED = {
     f'<p>Photo: Ann, <a href="{BY}">CC BY</a></p>': None,
     f'<link rel="license" href="{BY}"><a rel="license" href="{NC}">NC</a>': None,
     '<script type="application/ld+json">{broken</script>': None,
+    f'<p>Photos are licensed under <a href="{BY}">CC BY</a>, the text under <a href="{NC}">CC BY-NC</a>.</p>': None,
+    "<ul><li><a href='/x'>Content licensed under CC BY 4.0</a></li></ul>": None,
     "<footer>© Ann. Text licensed under CC BY 4.0.</footer>": "CC BY 4.0",
     "<p>Work licensed under Creative Commons Attribution-ShareAlike 4.0 International.</p>": "CC BY-SA 4.0",
     "<footer>Photos by Ann are licensed under CC BY 4.0</footer>": None,

@@ -32,6 +32,7 @@ def folder(tmp_path: Path) -> Path:
         b"typo.jpg,Bob,,\n",
         "Upupa epops/page.html": b"<h2>Looks</h2><p>A crest.</p>",
         "Terms/Mirror wing/a.txt": b"A patch on the wing.",
+        "Terms/Amplexus/a.jpg": jpeg(),
         "Kea/a.txt": b" \n",
         "Kea/broken.jpg": jpeg()[:50],
     }

@@ -75,6 +75,8 @@ TEMPLATES = {
         ("species", "Falco columbarius"),
     "{{Taxobox\n| status = LC<ref name=\"a/b\" />\n| binomial = ''Falco columbarius''<ref>B. species = x</ref>\n}}":
         ("species", "Falco columbarius"),
+    "{{Taxobox|name=a } b <math>{c}</math>|classis=[[Aves|{{lang|la|Aves}}]]|genus=Falco|binomial=Falco columbarius}}":
+        ("species", "Falco columbarius"),
     "{{Vogelkasten|genus=Falco|species=columbarius}}": ("species", "Falco columbarius"),  # a template of no known name
     "{{Bird|image=M.jpg|scientific name=''Falco columbarius''}}": ("species", "Falco columbarius"),  # of a farm
 }  # fmt: skip
