@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import socket
 import time
 from collections import deque
@@ -112,7 +113,12 @@ def _read(source: ImageSource) -> Photo:
         return Photo(image=to_rgb(source))
     if isinstance(source, np.ndarray) and _is_picture(source):
         return Photo(image=Image.fromarray(source))
-    content = source.read() if hasattr(source, "read") else source
+    content: object = source
+    if hasattr(source, "read") and not isinstance(source, io.TextIOBase):
+        try:
+            content = source.read()
+        except (OSError, ValueError) as error:  # ValueError: it is closed
+            raise BadImage(f"the file cannot be read: {error}") from error
     if isinstance(content, str | Path | bytes) and (content is source or isinstance(content, bytes)):
         return read_photo(content, min_side=ENCODER_SIDE)
     found = f"array {source.shape} of {source.dtype}" if isinstance(source, np.ndarray) else type(source).__name__
@@ -216,7 +222,6 @@ class EncodePhotos:
 
     encoders: Encoders
     batch_size: int
-    one_bird: bool = False
     shard_size: int = 128
 
     @property
@@ -228,13 +233,12 @@ class EncodePhotos:
                 "profile": self.encoders.profile,
                 "models": models_of(self.encoders),
                 "batch_size": self.batch_size,
-                "one_bird": self.one_bird,
             },
         )
 
     def stream(self, items: Iterable[ImageSource]) -> Iterator[Batch]:
         """Yield batches of birds with their vectors."""
-        return encode_in_batches(self.encoders, items, batch_size=self.batch_size, one_bird=self.one_bird)
+        return encode_in_batches(self.encoders, items, batch_size=self.batch_size)
 
     def ship(self, item: ImageSource) -> list[Any]:
         """Return path, size and modification time of a photo.
@@ -276,7 +280,7 @@ class EncodePhotos:
         return found
 
 
-def task_on_node(loaders: Loaders, *, profile: str, models: list[str], batch_size: int, one_bird: bool) -> EncodePhotos:
+def task_on_node(loaders: Loaders, *, profile: str, models: list[str], batch_size: int) -> EncodePhotos:
     """Return the task with the models of a node.
 
     Raises:
@@ -290,7 +294,7 @@ def task_on_node(loaders: Loaders, *, profile: str, models: list[str], batch_siz
             f"Node {socket.gethostname()} has other models of the profile {profile}.",
             hint="Install the same version on all nodes.",
         )
-    return EncodePhotos(encoders=encoders, batch_size=batch_size, one_bird=one_bird)
+    return EncodePhotos(encoders=encoders, batch_size=batch_size)
 
 
 def models_of(encoders: Encoders) -> list[str]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import dropwhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -62,6 +65,8 @@ def read_labelled(path: Path, store: KnowledgeBase, *, split: str | None = None)
     labels = _class_folders(path) if path.is_dir() else _table(path)
     if split == "train" or (split == "test" and any(each[2] == "test" for each in labels)):
         labels = [label for label in labels if label[2] == split]
+        if not labels:
+            raise NothingReadable(f"{path} has no photos of the split {split}.")
     rows = list(dict.fromkeys(names for _, names, _ in labels))
     held = {taxon.taxon_id: taxon for taxon in store.taxa()}
     matches = match_names(rows, list(held.values()), store.checklist)
@@ -97,10 +102,10 @@ def _class_folders(path: Path) -> _Labels:
 
 def _table(path: Path) -> _Labels:
     """Return the rows of a table; paths are relative to its folder."""
-    from kb.checklist.name_files import columns_of, read_names_file, table_rows
+    from kb.checklist.name_files import columns_of
     from kb.checklist.names import fold
 
-    (first, heading), *rows = table_rows(read_names_file(path), path) or [(1, [])]
+    (first, heading), *rows = _rows_of(path) or [(1, [])]
     folded = [fold(cell) for cell in heading]
     at = next((i for i, cell in enumerate(folded) if cell in _PATHS), None)
     columns = columns_of(heading)
@@ -115,8 +120,28 @@ def _table(path: Path) -> _Labels:
     split_at = folded.index("split") if "split" in folded else len(heading)
     labels: _Labels = []
     for number, cells in rows:
-        names = tuple(cells[i] for i in given if i < len(cells) and cells[i])
+        names = tuple(" ".join(cells[i].split()) for i in given if i < len(cells) and cells[i])
+        split = cells[split_at].lower() if split_at < len(cells) else ""
         if at >= len(cells) or not cells[at] or not names:
             raise BadInput(f"{path}: line {number}: expected a path and a name, got {', '.join(cells)}.")
-        labels.append((path.parent / cells[at], names, SPLITS.get("".join(cells[split_at : split_at + 1]))))
+        if split and split not in SPLITS:
+            raise BadInput(f"{path}: line {number}: expected as split {', '.join(SPLITS)} or nothing, got {split}.")
+        labels.append((path.parent / cells[at], names, SPLITS.get(split)))
     return labels
+
+
+def _rows_of(path: Path) -> list[tuple[int, list[str]]]:
+    """Return line number and cells of the rows that are not blank, after comments.
+
+    Not as lists of names are read: names of files may begin with `#` and have several spaces.
+    """
+    from kb.checklist.name_files import read_names_file
+
+    text = read_names_file(path)
+    first = next((line for line in text.splitlines() if line.strip() and not line.startswith("#")), "")
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=first.count), skipinitialspace=True)
+    try:
+        rows = [(reader.line_num, [cell.strip() for cell in cells]) for cells in reader]
+    except csv.Error as error:
+        raise BadInput(f"{path}: line {reader.line_num}: {error}.") from error
+    return list(dropwhile(lambda row: row[1][0].startswith("#"), (row for row in rows if any(row[1]))))

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final
 
 from data.contracts import Encoders, TextImageEncoder
-from data.errors import ConfigError
+from data.errors import ConfigError, FieldmarkError
 from recognize.settings import PROFILES, own_profiles
 
 
@@ -19,7 +19,7 @@ def load_encoders(profile: str = "starter") -> Encoders:
     name of the profile and returns its `Encoders`.
 
     Raises:
-        ConfigError: if the profile is unknown; the message lists the known ones. Or if its package returns none.
+        ConfigError: if the profile is unknown; the message lists the known ones. Or if its package fails.
 
     Example:
         >>> encoders = load_encoders("starter")
@@ -33,9 +33,17 @@ def load_encoders(profile: str = "starter") -> Encoders:
     if profile not in own.names:
         known = ", ".join((*PROFILES, *sorted(own.names)))
         raise ConfigError(f'Unknown profile "{profile}". Expected one of {known}.')
-    made = own[profile].load()(profile)
+    value = own[profile].value
+    try:
+        made = own[profile].load()(profile)
+    except FieldmarkError:
+        raise
+    except Exception as error:  # the package of another author may be broken in any way
+        raise ConfigError(
+            f"{value} of the profile {profile} failed: {type(error).__name__}: {error}", hint="Update its package."
+        ) from error
     if not isinstance(made, Encoders):
-        raise ConfigError(f"{own[profile].value} returned {type(made).__name__}, expected data.contracts.Encoders.")
+        raise ConfigError(f"{value} returned {type(made).__name__}, expected data.contracts.Encoders.")
     return replace(made, profile=profile)
 
 

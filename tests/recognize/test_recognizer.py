@@ -63,10 +63,12 @@ def test_paths_bytes_files_pictures_and_arrays_are_accepted(store: Any, encoders
 def test_a_bad_picture_gives_an_error_row_in_order(store: Any, encoders: Any, folder: Any) -> None:
     (folder / "broken.jpg").write_bytes(b"\xff\xd8\xff\xe0")
     good = folder / "Corvus corax.png"
-    sources = [good, folder / "broken.jpg", folder / "none.jpg", good, folder]
+    with good.open("rb") as closed:
+        sources = [good, folder / "broken.jpg", folder / "none.jpg", good, folder, closed]
     rows = list(Recognizer(store, encoders, batch_size=2).identify(sources))
-    assert [row.status for row in rows] == ["identified", "error", "error", "identified", "error"]
-    assert [row.image for row in rows] == [str(source) for source in sources]
+    assert [row.status for row in rows] == ["identified", "error", "error", "identified", "error", "error"]
+    assert [row.image for row in rows] == [*map(str, sources[:-1]), str(good)]
+    assert "closed file" in rows[-1].error
     assert (rows[1].answer, rows[1].candidates) == (None, ())
     assert "does not exist" in rows[2].error
 
@@ -74,6 +76,7 @@ def test_a_bad_picture_gives_an_error_row_in_order(store: Any, encoders: Any, fo
 def test_what_is_no_photo_is_refused(store: Any, encoders: Any, folder: Any) -> None:
     grey, floats = np.zeros((9, 9), np.uint8), np.zeros((9, 9, 3))
     others = {r"array \(9, 9\) of uint8": grey, "array .* of float64": floats, "StringIO": io.StringIO("a")}
+    others["TextIOWrapper"] = io.TextIOWrapper(io.BytesIO(b"\xff\xd8"))  # not UTF-8
     for name, none in {"NoneType": None, "int": 7, **others}.items():
         with pytest.raises(TypeError, match=rf"Expected a photo: .* got {name}\."):
             list(Recognizer(store, encoders).identify([none]))

@@ -100,7 +100,8 @@ def without_copies(store: KnowledgeBase, photos: list[tuple[Path, Taxon]]) -> li
     """Return the photos that look like no reference photo and no training photo of the encoders."""
     from recognize.encoded_photos import iter_hashes, near_duplicates, reference_hashes, training_hashes
 
-    known = np.concatenate([reference_hashes(store, store.anchor_path), training_hashes(wiring.encoders_of(store))])
+    encoders = wiring.load_encoders(store.info.profile)  # the recognizer has warned of outdated reference photos
+    known = np.concatenate([reference_hashes(store, store.anchor_path), training_hashes(encoders)])
     hashes = iter_hashes(path for path, _ in photos)
     return [
         photo

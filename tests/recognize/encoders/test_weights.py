@@ -53,7 +53,7 @@ def test_an_installed_package_offers_a_profile_by_an_entry_point(
     """`tests/guards/test_readme.py` builds and identifies with the profile of the how-to."""
     (tmp_path / "own-1.dist-info").mkdir()
     (tmp_path / "own-1.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: own\nVersion: 1\n")
-    offers = "mine = tests.toy.encoders:TOYS\nnone = builtins:len\nstarter = builtins:len\n"
+    offers = "bad = no_such_module:load\nmine = tests.toy.encoders:TOYS\nnone = builtins:len\nstarter = builtins:len\n"
     (tmp_path / "own-1.dist-info" / "entry_points.txt").write_text(f"[fieldmark.encoders]\n{offers}")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr("tests.toy.encoders.TOYS", lambda profile: toy_encoders(), raising=False)
@@ -61,7 +61,9 @@ def test_an_installed_package_offers_a_profile_by_an_entry_point(
     assert load_text_image_encoder("mine").space == toy_encoders().text_image[0].space
     with pytest.raises(ConfigError, match=r"builtins:len returned int, expected .*Encoders"):
         load_encoders("none")
-    with pytest.raises(ConfigError, match=r'Unknown profile "big"\. Expected one of .*, blip-2, mine, none\.'):
+    with pytest.raises(ConfigError, match="no_such_module:load of the profile bad failed: ModuleNotFoundError: No mod"):
+        load_encoders("bad")
+    with pytest.raises(ConfigError, match=r'Unknown profile "big"\. Expected one of .*, blip-2, bad, mine, none\.'):
         load_encoders("big")
 
 

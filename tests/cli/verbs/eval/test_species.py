@@ -84,12 +84,12 @@ def test_the_answers_are_those_of_identify_counted_and_listed_by_species(
 
 def test_a_table_has_names_and_a_split_and_is_refused_with_its_line(cli: Any, built_kb: Path) -> None:
     lines = ["path,label,split"]
-    for number, (name, taxon_id, split) in enumerate(
-        (("017.Cardinal", CARDINAL, "test"), ("073.Blue_Jay", JAY, "test"), ("073.Blue_Jay", JAY, "train"),
-         ("103.Sayornis", OWL, "test")), 1,
+    for file, name, taxon_id, split in (
+        ("#1.png", "017.Cardinal", CARDINAL, "test"), ("2  b.png", "073.Blue_Jay", JAY, "Test"),
+        ("3.png", "073.Blue_Jay", JAY, "train"), ("4.png", "103.Sayornis", OWL, "val"),
     ):  # fmt: skip
-        draw(taxon_id, Path(f"photos/{number}.png"), number)
-        lines.append(f"photos/{number}.png,{name},{split}")
+        draw(taxon_id, Path(file), len(lines))
+        lines.append(f"{file},{name},{split}")
     table = Path("photos.csv")
     table.write_text("\n".join(lines) + "\n")
     found = measured(cli, table, "--kb", built_kb, *ALL)
@@ -97,6 +97,10 @@ def test_a_table_has_names_and_a_split_and_is_refused_with_its_line(cli: Any, bu
     assert [name["name"] for name in found["unmatched"]] == ["103.Sayornis"]
     for content, message in (
         ("path,species\na.jpg,", "line 2: expected a path and a name, got a.jpg"),
+        (
+            "path,species,split\na.jpg,Blue Jay,dev",
+            "line 2: expected as split train, test, val, valid or nothing, got dev",
+        ),
         ("photo,place\na.jpg,here", "line 1: expected the columns path and scientific_name, found photo, place"),
         ("", "line 1: expected the columns path and scientific_name, found empty"),
     ):
