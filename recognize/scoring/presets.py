@@ -101,7 +101,7 @@ def default(knowledge: Knowledge, queries: Queries, *, weights: FusionWeights, m
     `text_part`, `visual_part` and `prototype_part` are the contributions to the final score.
     """
     check_queries((*queries.text_image, queries.visual), (*knowledge.chunks, knowledge.anchors))
-    anchors, rows_of, lacks_anchors = knowledge.anchors, knowledge.prototype_rows, knowledge.anchor_counts == 0
+    anchors, rows_of = knowledge.anchors, knowledge.prototype_rows
     has_prototypes = len(knowledge.trained) > 0
 
     def rank(block: Queries) -> list[Ranking]:
@@ -127,7 +127,7 @@ def default(knowledge: Knowledge, queries: Queries, *, weights: FusionWeights, m
             stages |= {"prototype": s_p, "prototype_part": np.where(is_trained, scaled, weights.new_species)}
             total = total + stages["prototype_part"]
         stages |= {name: taken(scores, chunks) for name, scores in zip(knowledge.names, by_encoder, strict=True)}
-        return rankings(len(block), species, total, stages, lacks_anchors=lacks_anchors)
+        return rankings(len(block), species, total, stages)
 
     return rank_blocks(queries, rank)
 

@@ -64,8 +64,6 @@ class Ranking:
     """Scores of the species by stage: `text`, `visual`, each encoder by name, and further stages of the preset."""
     chunks: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     """Rows of the ranked chunks, best first, for presets that rank chunks."""
-    n_without_anchors: int = 0
-    """Number of species in the pool without anchors."""
 
 
 def cosines(vectors: FloatArray, matrix: FloatArray) -> FloatArray:
@@ -159,14 +157,12 @@ def rankings(
     scores: Scores,
     stages: Stages,
     *,
-    lacks_anchors: NDArray[np.bool_] | None = None,
     chunks: IntArray | None = None,
 ) -> list[Ranking]:
     """Return the ranking of each photo by pairs of photo and species; a species takes its best pair.
 
-    The pairs of a species are neighbours. `scores` and `stages` are those of the pairs, `(n,)`; `lacks_anchors` tells
-    for each species whether it counts as one without anchors, and `chunks` are the rows of the pairs for presets that
-    rank chunks.
+    The pairs of a species are neighbours. `scores` and `stages` are those of the pairs, `(n,)`; `chunks` are the rows
+    of the pairs for presets that rank chunks.
     """
     order = species.ranked(scores)
     ranked = species[order]
@@ -178,7 +174,6 @@ def rankings(
     first = ranked[heads]
     scores = scores[order[heads]]
     stages = {name: values[order[heads]].astype(np.float32) for name, values in stages.items()}
-    without = np.zeros(len(heads), dtype=bool) if lacks_anchors is None else lacks_anchors[first.items]
     chunks = np.empty(0, dtype=np.intp) if chunks is None else chunks[order]
     of_chunks = list(pairwise(ranked.starts(n_photos).tolist()))
     return [
@@ -187,7 +182,6 @@ def rankings(
             scores=scores[start:end],
             stages={name: values[start:end] for name, values in stages.items()},
             chunks=chunks[slice(*of_chunks[photo])],
-            n_without_anchors=int(np.count_nonzero(without[start:end])),
         )
         for photo, (start, end) in enumerate(pairwise(first.starts(n_photos).tolist()))
     ]

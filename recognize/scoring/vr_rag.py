@@ -58,7 +58,6 @@ def direct_rag(knowledge: Knowledge, queries: Queries, *, m: int = 30) -> list[R
 
 def _rank_chunks(knowledge: Knowledge, queries: Queries, looks: FloatArray | None, *, m: int) -> list[Ranking]:
     """Return the species of the `m` best chunks, re-ranked by one vector a species if these are given."""
-    lacks_anchors = knowledge.anchor_counts == 0
 
     def rank(block: Queries) -> list[Ranking]:
         by_encoder = text_cosines(knowledge, block)
@@ -71,7 +70,7 @@ def _rank_chunks(knowledge: Knowledge, queries: Queries, looks: FloatArray | Non
             return rankings(len(block), species, s_c, {"text": s_c, **named}, chunks=pool.items)
         s_i = pair_cosines(block.visual, looks, anchored(species, knowledge))
         stages = {"text": s_c, "visual": s_i, **named}
-        return rankings(len(block), species, s_c + or_zero(s_i), stages, lacks_anchors=lacks_anchors, chunks=pool.items)
+        return rankings(len(block), species, s_c + or_zero(s_i), stages, chunks=pool.items)
 
     return rank_blocks(queries, rank)
 
@@ -87,7 +86,7 @@ def vr_rag_v2(knowledge: Knowledge, queries: Queries, *, m: int = 100) -> list[R
         per species; the means over chunks and anchors are our choice.
     """
     check_queries((*queries.text_image, queries.visual), (*knowledge.chunks, knowledge.anchors))
-    looks, lacks_anchors = knowledge.mean_anchors(), knowledge.anchor_counts == 0
+    looks = knowledge.mean_anchors()
 
     def rank(block: Queries) -> list[Ranking]:
         by_encoder = [cosines(*pair) for pair in zip(block.text_image, knowledge.blends, strict=True)]
@@ -97,7 +96,7 @@ def vr_rag_v2(knowledge: Knowledge, queries: Queries, *, m: int = 100) -> list[R
         s_c, s_i = taken(text, pool), pair_cosines(block.visual, looks, anchored(species, knowledge))
         named = {name: taken(scores, pool) for name, scores in zip(knowledge.names, by_encoder, strict=True)}
         total = 0.7 * s_c + 0.3 * or_zero(s_i)
-        return rankings(len(block), species, total, {"text": s_c, "visual": s_i, **named}, lacks_anchors=lacks_anchors)
+        return rankings(len(block), species, total, {"text": s_c, "visual": s_i, **named})
 
     return rank_blocks(queries, rank)
 

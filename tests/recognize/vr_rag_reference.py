@@ -67,7 +67,7 @@ def each_once(species: Any) -> Any:
 
 
 def v1(world: Any, text_queries: Any, visual_query: Any, m: Any) -> Any:
-    """Return (ranked chunks, ranked species, their scores, species of the pool without anchors)."""
+    """Return (ranked chunks, ranked species, their scores)."""
     text = text_scores(world, text_queries)
     pool = [row for _, row in best_first([(text[row], row) for row in range(len(text))])[:m]]
     visual = {}
@@ -78,7 +78,7 @@ def v1(world: Any, text_queries: Any, visual_query: Any, m: Any) -> Any:
     chunks = [row for _, row in best_first([(total[row], row) for row in pool])]
     species = each_once([world.chunk_owners[row] for row in chunks])
     scores = [max(total[row] for row in pool if world.chunk_owners[row] == one) for one in species]
-    return chunks, species, scores, sum(score is None for score in visual.values())
+    return chunks, species, scores
 
 
 def text_only(world: Any, text_queries: Any, m: Any) -> Any:
