@@ -249,12 +249,12 @@ def _unified() -> dict[str, str]:
     return {stem(other): stem(word) for word, other in equations("synonym")}
 
 
-def tokens(text: str) -> list[str]:
-    """Return the content words of a text in order: lower case, stemmed, synonyms unified."""
+def tokens(text: str, *, unify: bool = True) -> list[str]:
+    """Return the content words of a text in order: lower case, stemmed, synonyms unified unless told otherwise."""
     words = (word.lower().replace("’", "'").removesuffix("'s") for word in _WITH_ENDING.findall(text))
     stop, unified = groups()["stop"], _unified()
     stems = (stem(word) for word in words if word not in stop)
-    return [unified.get(word, word) for word in stems]
+    return [unified.get(word, word) if unify else word for word in stems]
 
 
 @lru_cache(maxsize=1 << 16)  # words repeat

@@ -96,8 +96,8 @@ def contexts(
     is_down = Event()
 
     def look(query: str) -> Context:
-        found = _gather(store, query, encoder, sources, prompts)
         with sources.turn:
+            found = _gather(store, query, encoder, sources, prompts)
             answer = compose(store, query, found)
             said = answer.passage if subspecies_of(store, query) is None else f"{answer.passage} {query}"
             answer = replace(answer, unexplained=unexplained(query, found, said))
@@ -118,50 +118,56 @@ def contexts(
         for start in range(0, len(queries), N_PARALLEL):
             some = queries[start : start + N_PARALLEL]
             first = {query_key(query): query for query in reversed(some)}
-            looked = dict(zip(first.values(), pool.map(look, first.values()), strict=True))
-            yield from (looked.get(query) or look(query) for query in some)
+            running = {query: pool.submit(look, query) for query in first.values()}
+            for query in some:  # one by one: what is paid for comes out also before a stop for cost
+                yield running[query].result() if query in running else look(query)
 
 
 def _gather(
     store: KnowledgeBase, query: str, encoder: TextEncoder, sources: ContextSources, prompts: DistilPrompts
 ) -> Findings:
-    """Return the findings of all sources on a query, and learn the new ones."""
+    """Return the findings of all sources on a query, and learn the new ones.
+
+    The caller holds `sources.turn`; others have it while the web is searched.
+    """
     found, learnt = Findings(), list[Term]()
     for source in sources.settings.order if query.strip() else ():
         mode: Mode = getattr(sources.settings, source)
         if mode == "never":
             continue
         failed = sources.failed if mode != "always" else None
-        answer = found.answer
-        with sources.turn:
-            gaps = unexplained(query, found, compose(store, query, found).passage)
-            is_needed = mode == "always" or bool(gaps)
-            if source == "kb" and (is_needed or not found):
-                of_kb = look_up(store, query, encoder)
-                terms = {term.term_id: term for term in (*of_kb.terms, *found.terms)}
-                found = replace(of_kb, terms=tuple(terms.values()), answer=answer or of_kb.answer)
-            elif source == "wiki" and is_needed and sources.wiki is not None:
-                known = [mention.text for mention in found.mentions if mention.kind == "term"]
-                asked, known = (query, known) if mode == "always" else ("; ".join(gaps), [])
-                with _optional(query, "The wiki", failed):
-                    explained = sources.wiki.explain(asked, known=known)
-                    new = [term for term in explained if not index_of(store).is_stored(term.term_id)]
-                    learnt += new
-                    found = replace(found, terms=(*found.terms, *new))
-            elif source == "web" and is_needed and answer is None:
-                found = replace(found, answer=index_of(store).answer_to(query))
-        if source == "web" and is_needed and found.answer is None and sources.search is not None:
-            with _optional(query, "The web search", failed):
-                found = replace(found, answer=search_web(query, sources.search, prompts))
-            learnt += [] if found.answer is None else [found.answer]
+        gaps = unexplained(query, found, compose(store, query, found).passage)
+        is_needed = mode == "always" or bool(gaps)
+        if source == "kb" and (is_needed or not found):
+            of_kb = look_up(store, query, encoder)
+            terms = {term.term_id: term for term in (*of_kb.terms, *found.terms)}
+            found = replace(of_kb, terms=tuple(terms.values()), answer=found.answer or of_kb.answer)
+        elif source == "wiki" and is_needed and sources.wiki is not None:
+            known = [mention.text for mention in found.mentions if mention.kind == "term"]
+            asked, known = (query, known) if mode == "always" else ("; ".join(gaps), [])
+            with _optional(query, "The wiki", failed):
+                explained = sources.wiki.explain(asked, known=known)
+                new = [term for term in explained if not index_of(store).is_stored(term.term_id)]
+                learnt += new
+                found = replace(found, terms=(*found.terms, *new))
+        elif source == "web" and is_needed and found.answer is None:
+            answer = index_of(store).answer_to(query)
+            if answer is None and sources.search is not None:
+                sources.turn.release()
+                try:
+                    with _optional(query, "The web search", failed):
+                        answer = search_web(query, sources.search, prompts)
+                finally:
+                    sources.turn.acquire()
+                learnt += [] if answer is None else [answer]
+            found = replace(found, answer=answer)
     if learnt and sources.learn:
-        with sources.turn:
-            learn(store, learnt)
-            try:
-                remember(store, learnt, encoder)
-            except FieldmarkError as error:
-                names = ", ".join(f'"{term.name}"' for term in learnt)
-                _log.warning("Not stored, and looked up again next time: %s. %s", names, error)
+        learn(store, learnt)
+        try:
+            remember(store, learnt, encoder)
+        except FieldmarkError as error:
+            names = ", ".join(f'"{term.name}"' for term in learnt)
+            _log.warning("Not stored, and looked up again next time: %s. %s", names, error)
     return found
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -14,8 +15,17 @@ from data.contracts import TextEncoder
 from data.lexicon.words import VISUAL_GROUPS, WHOLE_WORD, group_of, groups, stem, tokens
 from data.records import QueryPart, SpeciesEntry, Term, WebAnswer
 from kb.lookup.lookup_index import LookupIndex, check_encoder, index_of, vector_of
-from kb.lookup.mentions import Mention, group_of_noun, is_joined, may_precede_a_group, runs, sense_words, word_lists
-from kb.lookup.variants import fitting_sentences, sentences_of, sex_age_part, variant_in, variant_words
+from kb.lookup.mentions import (
+    Mention,
+    group_of_class,
+    group_of_noun,
+    is_joined,
+    may_precede_a_group,
+    runs,
+    sense_words,
+    word_lists,
+)
+from kb.lookup.variants import EARLY_STAGES, fitting_sentences, sentences_of, sex_age_part, variant_in, variant_words
 from kb.store.knowledge_base import KnowledgeBase
 from kb.store.rows import items_of
 
@@ -157,7 +167,9 @@ def _described_term(
 @cache
 def _plain_stems() -> frozenset[str]:
     words = set(word_lists("plain_words")[""])
-    of_variants = (word for word in variant_words("beside") if "-" not in word)
+    of_variants = (
+        word for word, kind in variant_words("beside").items() if kind not in EARLY_STAGES and "-" not in word
+    )
     of_lexicon = (groups()[name] for name in ("stop", "colour", "size", "who", "compare"))
     return frozenset(stem(word) for word in words.union(of_variants, *of_lexicon))
 
@@ -196,15 +208,21 @@ def unexplained(query: str, found: Findings, passage: str) -> tuple[str, ...]:
     words = list(WHOLE_WORD.finditer(query))
     said = set(tokens(passage))
     explained = set[int]()
+    starts = [word.start() for word in words]
     names = set[int]()  # words that the next one belongs to
     for mention in found.mentions:
-        places = [i for i, word in enumerate(words) if word.start() in range(*mention.span)]
+        places = range(*(bisect_left(starts, end) for end in mention.span))
         if mention.kind == "species":
             names.update(places[:-1])
         if _explains(found, mention):
             explained.update(places)
             if mention.kind == "species" or mention.is_scientific:
-                explained.update(i + 1 for i in places[-1:] if _is_noun_behind(query, words, i + 1))
+                of = {
+                    group_of_class(entry.taxon.lineage.get("class"))
+                    for entry in found.species
+                    if entry.taxon.taxon_id in mention.ids
+                }
+                explained.update(i + 1 for i in places[-1:] if _is_noun_behind(query, words, i + 1, of))
     is_open = [i not in explained and not set(tokens(word[0])) <= said for i, word in enumerate(words)]
     kinds = {i for i, word in enumerate(words) if is_open[i] and group_of_noun(word[0]) is not None}
     for i in reversed(range(len(words) - 1)):
@@ -229,9 +247,10 @@ def _explains(found: Findings, mention: Mention) -> bool:
     return mention.kind == "term" or not described.isdisjoint(mention.ids)
 
 
-def _is_noun_behind(query: str, words: Sequence[re.Match[str]], i: int) -> bool:
-    is_word = i < len(words) and is_joined(query, words, i - 1)
-    return is_word and group_of_noun(words[i][0]) is not None
+def _is_noun_behind(query: str, words: Sequence[re.Match[str]], i: int, of: Collection[str | None]) -> bool:
+    """Return whether a word is a noun for organisms `of` groups: an owl mouse is no owl. None or no group is any."""
+    group = group_of_noun(words[i][0]) if i < len(words) and is_joined(query, words, i - 1) else None
+    return group is not None and (not of or not {None, group}.isdisjoint(of))
 
 
 def _are_capitals(one: str, other: str) -> bool:

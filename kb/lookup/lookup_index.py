@@ -130,14 +130,18 @@ class WordIndex:
 _NEGATIONS = frozenset(("no", "not", "neither", "nor"))
 # Words around the contents of a query.
 _EMPTY = frozenset(
-    tokens("photo photograph picture image showing shown seen visible clearly performing doing exhibiting engaged")
+    tokens(
+        "photo photograph picture image showing shown seen visible clearly performing doing exhibiting engaged",
+        unify=False,
+    )
 )
 
 
 def query_key(query: str) -> tuple[str, ...]:
     """Return the contents of a query: the stems of its words in order, without "photo of", "showing", "a"."""
-    words = [[word] if word in _NEGATIONS else tokens(word) for word in map(str.lower, WHOLE_WORD.findall(query))]
-    return tuple(stem for stems in words for stem in stems if stem not in _EMPTY)
+    words = [word.lower() for word in WHOLE_WORD.findall(query)]
+    stems = [[word] if word in _NEGATIONS else tokens(word, unify=False) for word in words]  # a Greenish Warbler
+    return tuple(stem for each in stems for stem in each if stem not in _EMPTY) or tuple(words)
 
 
 class LookupIndex:

@@ -82,18 +82,19 @@ def senses_of(word: str) -> frozenset[str] | None:
     return next((everyday[form] for form in forms if form in everyday), None)
 
 
-Judged = dict[int, tuple[frozenset[str], bool]]
-"""Place of a word -> the groups of organisms that it names, and whether it describes looks; without mere looks."""
+Judged = list[frozenset[str | None]]
+"""For each word the groups of organisms that it names, and None unless it describes looks."""
 
 
 def judged(words: Sequence[str]) -> Judged:
-    """Return the words of a query that tell about the senses of others."""
-    found = {place: (groups_in([word]), _describes_looks(word)) for place, word in enumerate(words)}
-    return {place: judgement for place, judgement in found.items() if judgement != (frozenset(), True)}
+    """Return what the words of a query tell about the senses of others."""
+    return [groups_in([word]).union(() if _describes_looks(word) else (None,)) for word in words]
 
 
 def is_technical_sense(word: str, *, others: tuple[Collection[str], bool], following: str) -> bool:
-    """Return whether a name has its technical sense in a query; `others` sum up the other words as in `Judged`.
+    """Return whether a name has its technical sense in a query.
+
+    `others` are the groups of organisms that the other words name, and whether all of them describe looks.
 
     Words with an everyday sense have if the query is about a group with such a part, or names no organism and all other
     words describe looks ("a black cap"), but not before a noun that makes another name ("comb jelly").
@@ -246,24 +247,32 @@ class NameFinder:
         words = list(WHOLE_WORD.finditer(query))
         found: list[Mention] = []
         taken = [False] * len(words)
-        others = judged([match[0] for match in words])
+        told = judged([match[0] for match in words])
+        tally = Counter(each for facts in told for each in facts)
         organisms = frozenset[str]()  # groups of the species found so far
         for length in range(min(MAX_NAME_WORDS, len(words)), 0, -1):
             for first in range(len(words) - length + 1):
                 places = range(first, first + length)
                 if any(taken[first : first + length]) or not all(is_joined(query, words, i) for i in places[:-1]):
                     continue
-                if (mention := self._mention(query, words, places, organisms, others)) is not None:
+                if (mention := self._mention(query, words, places, organisms, told, tally)) is not None:
                     found.append(mention)
                     if mention.kind == "species" and length > 1 and mention.ids[0] in self._organisms:
                         organisms |= {self._organisms[mention.ids[0]]}
                     if mention.kind == "term":  # it tells nothing on others
-                        others = {place: found for place, found in others.items() if place not in places}
+                        tally.subtract(each for place in places for each in told[place])
+                        told[first : first + length] = [frozenset()] * length
                     taken[first : first + length] = [True] * length
         return sorted(found, key=lambda mention: mention.start)
 
     def _mention(
-        self, query: str, words: Sequence[re.Match[str]], places: range, organisms: frozenset[str], others: Judged
+        self,
+        query: str,
+        words: Sequence[re.Match[str]],
+        places: range,
+        organisms: frozenset[str],
+        told: Judged,
+        tally: Counter[str | None],
     ) -> Mention | None:
         run = words[places.start : places.stop]
         start = run[0].start()
@@ -275,11 +284,10 @@ class NameFinder:
             return None  # most words of a long text, without a look at all others
         before = words[places.start - 1][0] if places.start else ""
         after = words[places.stop][0] if places.stop < len(words) else ""
-        besides = [found for place, found in others.items() if place not in places]
-        named = organisms.union(*(groups for groups, _ in besides))
+        besides = tally - Counter(each for place in places for each in told[place])
+        named = organisms.union(filter(None, besides))
         term = term_of_group(senses, named, self._own_groups)
-        is_of_looks = all(is_look for _, is_look in besides)
-        is_technical = is_technical_sense(text, others=(named, is_of_looks), following=after)
+        is_technical = is_technical_sense(text, others=(named, None not in besides), following=after)
         for key in keys:
             if (species := self._species.get(key)) is None:
                 continue

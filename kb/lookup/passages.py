@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -22,7 +22,7 @@ from kb.distill.sentences import split_sentences
 from kb.lookup.context_settings import ContextSources
 from kb.lookup.entries import subspecies_of
 from kb.lookup.findings import Findings
-from kb.lookup.lookup_index import index_of
+from kb.lookup.lookup_index import LookupIndex, index_of
 from kb.lookup.mentions import Mention, groups_in
 from kb.lookup.variants import (
     EARLY_STAGES,
@@ -61,7 +61,8 @@ def compose(store: KnowledgeBase, query: str, found: Findings) -> Context:
     passage = "\n".join(filter(None, ("" if answer is None else answer.definition, " ".join(parts))))
     others = dict.fromkeys(each for each in sources if each is not None and each not in cited)
     lumped = subspecies_of(store, query)
-    listed = (*([] if lumped is None else [lumped[1]]), *(_group_line(store, group, query) for group in found.groups))
+    fit = _fit(index_of(store), query) if found.groups else {}
+    listed = (*([] if lumped is None else [lumped[1]]), *(_group_line(store, group, fit) for group in found.groups))
     return Context(
         query=query,
         passage=passage,
@@ -74,21 +75,24 @@ def compose(store: KnowledgeBase, query: str, found: Findings) -> Context:
     )
 
 
-def _group_line(store: KnowledgeBase, group: Mention, query: str) -> str:
+def _fit(index: LookupIndex, query: str) -> dict[str, float]:
+    """Return taxon id -> fit of a species' words to the looks in a query; without a colour or pattern all 0."""
+    looks = [word for word in words_of(query) if group_of(word) in VISUAL_GROUPS] if states_looks([query]) else []
+    scores, _ = index.summaries.match(tokens(" ".join(looks)))
+    return dict(zip((taxon.taxon_id for taxon in index.taxa), map(float, scores), strict=True))
+
+
+def _group_line(store: KnowledgeBase, group: Mention, fit: Mapping[str, float]) -> str:
     """Return the species of a group, those with the looks in the query first; of a large one without, its families.
 
     Families (of a part of a family, genera) come with the number of species meant.
     """
-    index = index_of(store)
-    looks = [word for word in words_of(query) if group_of(word) in VISUAL_GROUPS] if states_looks([query]) else []
-    fit = dict(
-        zip((taxon.taxon_id for taxon in index.taxa), index.summaries.match(tokens(" ".join(looks)))[0], strict=True)
-    )
     ids = sorted(group.ids, key=lambda key: -fit[key])
     listed = [entry.taxon.common_name for entry in store.species(ids[:MAX_GROUP_MEMBERS])]
     n_all = len(ids)
     if n_all > MAX_GROUP_MEMBERS and not fit[ids[0]]:
-        members = [taxon for taxon in index.taxa if taxon.taxon_id in set(ids)]
+        held = set(ids)
+        members = [taxon for taxon in index_of(store).taxa if taxon.taxon_id in held]
         families = {taxon.lineage.get("family", "") for taxon in members}
         rank: Literal["family", "genus"] = "genus" if group.is_scientific and len(families) == 1 else "family"
         above = Counter(taxon.lineage.get(rank, "") for taxon in members)

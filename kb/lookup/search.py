@@ -222,9 +222,8 @@ def suggestions(store: KnowledgeBase, query: str, *, n: int = 3) -> list[str]:
     words = query.split()
     if len(words) > MAX_QUERY_WORDS:
         return []
-    terms = (index.terms[i] for i in index.word_ids)
-    names = {fold(name): taxon.common_name for taxon in index.taxa for name in taxon.names}
-    names |= {fold(name): name for term in terms for name in (term.name, *term.aliases)}
+    terms = {fold(name): name for i in index.word_ids for name in (index.terms[i].name, *index.terms[i].aliases)}
+    names = {fold(name): taxon.common_name for taxon in index.taxa for name in taxon.names} | terms
     known = {word for mention in index.names.find(query) for word in mention.text.split()}
     found: dict[str, None] = {}
     for first in range(len(words)):
@@ -233,5 +232,7 @@ def suggestions(store: KnowledgeBase, query: str, *, n: int = 3) -> list[str]:
                 continue
             typed = fold(" ".join(run))
             if len(typed) >= MIN_NAME_LETTERS and not is_listed(typed):
-                found |= dict.fromkeys(names[key] for key in nearest(typed, names, 1, at_least=MIN_LIKENESS))
+                near = nearest(typed, names, 1, at_least=MIN_LIKENESS)
+                near += [key for key in terms if OSA.distance(typed, key, score_cutoff=1) == 1]
+                found |= dict.fromkeys(names[key] for key in near if key != typed)
     return list(found)[:n]

@@ -93,14 +93,18 @@ def variant_in(
     Hybrids are of all species that are named. Winter is a plumage for species that change theirs.
     """
     others = [other for other in mentions if other.kind == "species" and other.ids != mention.ids]
-    start = max((_middle(query, other, mention) for other in others if other.start < mention.start), default=0)
-    end = min((_middle(query, mention, other) for other in others if other.start > mention.start), default=len(query))
+    before = [other for other in others if other.start < mention.start]
+    after = [other for other in others if other.start > mention.start]
+    start = _middle(query, before[-1], mention) if before else 0
+    end = _middle(query, mention, after[0]) if after else len(query)
     elsewhere = {i for each in mentions if each.kind == "term" and not start <= each.start < end for i in each.ids}
     names = [term.name for term in terms if term.term_id not in elsewhere]
     of_all = {"hybrid"} & kinds_in(query)
     changes = entry.taxon.scientific_name.split(" ")[0].lower() in variant_words("genera")
     winter = "nonbreeding" if changes or _tells_plumages(sentences_of(entry)) else ""
-    return variant_of(query[start:end], mention.text, mention.start - start, terms=names, winter=winter) | of_all
+    found = variant_of(query[start:end], mention.text, mention.start - start, terms=names, winter=winter) | of_all
+    looks = appearance(group_of_taxon(entry.taxon.lineage, entry.taxon.scientific_name))
+    return found.difference(set(EARLY_STAGES).difference(looks.others.values()))  # a bird beside a caterpillar eats it
 
 
 def sentences_of(entry: SpeciesEntry) -> list[str]:
@@ -216,8 +220,11 @@ def sex_age_part(query: str, mention: Mention, entry: SpeciesEntry) -> QueryPart
     word = next((word for word in (*reversed(before), *after) if word.lower() in kinds), "")
     wanted = kinds.get(word.lower())
     clauses = [pair for sentence in sentences_of(entry) for pair in _clauses(sentence)]
-    own = [_sentence(clause) for clause, stated in clauses if wanted in stated]
-    others = [_sentence(clause) for clause, stated in clauses if stated & SEXES_AND_AGES and wanted not in stated]
+    # "Young birds look like the female" tells of neither.
+    own = [_sentence(clause) for clause, stated in clauses if stated & SEXES_AND_AGES == {wanted}]
+    others = [
+        _sentence(clause) for clause, stated in clauses if stated & {*SEXES_AND_AGES, "adult"} and wanted not in stated
+    ]
     unlike = others or [_sentence(clause) for clause, stated in clauses if not stated & SEXES_AND_AGES]
     if not own or not unlike:
         return None

@@ -2,6 +2,7 @@ import json
 import logging
 import re
 import socket
+import time
 from collections.abc import Collection, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -225,6 +226,31 @@ def test_a_failed_model_is_not_used_for_later_queries(caplog: pytest.LogCaptureF
     assert [answer.query for answer in found] == queries
     assert all(answer.found for answer in found)
     assert 1 <= len(writer.asked) <= N_PARALLEL and len(caplog.messages) == 1
+
+
+def test_answers_before_a_stop_for_cost_come_out() -> None:
+    class Stopped(Model):
+        async def reply(self, request: ChatRequest) -> ChatReply:
+            if "zeta" in request.messages[0].text:
+                raise CostStop("enough")
+            return await super().reply(request)
+
+    answers = contexts(store(), ["a cere", "cere of alpha", "cere of zeta"], ENCODER, ContextSources(chat=Stopped()))
+    assert [next(answers).query, next(answers).query] == ["a cere", "cere of alpha"]
+    with pytest.raises(CostStop):
+        next(answers)
+
+
+def test_queries_side_by_side_ask_the_wiki_once_and_all_have_its_term() -> None:
+    class Slow(Glossary):
+        def explain(self, query: str, *, known: Collection[str]) -> list[Term]:
+            time.sleep(0.02)
+            return super().explain(query, known=known)
+
+    wiki = Slow(ZORBLIN)
+    found = list(contexts(store(), [f"a zorblin, {i}" for i in range(N_PARALLEL)], ENCODER, ContextSources(wiki=wiki)))
+    assert [note.name for answer in found for note in answer.terms] == ["zorblin"] * N_PARALLEL
+    assert len(wiki.asked) == 1
 
 
 def test_larva_and_pupa_are_described_where_the_query_asks_for_them() -> None:

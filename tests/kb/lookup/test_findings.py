@@ -114,6 +114,7 @@ LEFT: dict[str, tuple[str, ...]] = {
     "a fiddler crab, a mud dauber wasp": ("fiddler crab", "mud dauber wasp"),
     "a white-tailed deer": ("white-tailed deer",), "male Sunflower Sea Star": ("Sunflower Sea Star",),
     "adult male Misumena vatia": ("Misumena vatia",), "a Star-nosed Mole's nose": ("Star-nosed Mole",),
+    "a pyrrhuloxia caterpillar": ("caterpillar",), "a pyrrhuloxia frog": ("frog",), "a pyrrhuloxia bird": (),
     "FROGS IN AMPLEXUS": (), "": (), "?!": (), "26": (), "mating embrace of frogs": (),
 }  # fmt: skip
 
@@ -122,6 +123,8 @@ def test_names_and_unusual_words_without_an_explanation_are_listed() -> None:
     assert not is_plain("dark-osmeterium") and is_plain("darkly")
     for query, left in LEFT.items():
         assert kb.context(STORE, query, ENCODER).unexplained == left, query
+    with_prey, alone = (kb.context(STORE, f"a pyrrhuloxia{end}", ENCODER).passage for end in (" caterpillar", ""))
+    assert with_prey == alone, "no larva of a bird"
 
 
 def test_groups_terms_and_nouns_beside_names_explain_only_what_they_stand_for() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from data.errors import BadInput, SpaceMismatch
 from data.files import SelfClosing
-from data.records import TaxonMatch
+from data.records import TaxonMatch, Term
 from kb.lookup.context import context
 from kb.lookup.context_settings import CONTEXT_PRESETS, ContextSources
 from kb.lookup.field_marks import BETWEEN_SIDES, CONFLICT, MARKING, SOME_PART, MarkIndex
@@ -114,6 +114,10 @@ def test_names_spelt_like_words_of_the_query_are_suggested() -> None:
     }.items():  # fmt: skip
         assert suggestions(STORE, query) == names, query
     assert suggestions(STORE, "superciliun of a pyrhuloxia", n=1) == ["supercilium"]
+    crest = Term(term_id="term:crest", name="crest", definition="Long feathers of the head.")
+    assert suggestions(
+        ShelfStore([entry("Falco columbarius", "Merlin")], [crest], ENCODER), "Merlin Street, crast"
+    ) == ["crest"]
 
 
 def index(*texts: str, group: str = "birds") -> MarkIndex:

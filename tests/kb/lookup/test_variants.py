@@ -137,6 +137,14 @@ def test_the_summary_tells_the_sex_or_age_from_the_others() -> None:
         ("Green Duck drake", "drake", both, "male", male, female),
         ("a Female breeding Green Duck", "Female", both, "female", female, male),
         ("a Green Duck duckling", "duckling", ("The bird is green.", young), "juvenile", young, "The bird is green."),
+        (
+            "a Green Duck duckling",
+            "duckling",
+            ("Adults are red.", female, young, "The young look like the female."),
+            "juvenile",
+            young,
+            f"Adults are red. {female}",
+        ),
     ):
         [part] = sex_ages(query, *sentences)
         assert (part.text, part.name, part.looks, part.unlike) == (word, f"{kind} Green Duck", looks, unlike), query
