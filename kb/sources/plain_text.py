@@ -139,7 +139,7 @@ _NEUTRAL = re.compile(
     rf"{_ZERO}|none|auto|normal|inherit|initial|unset|revert|currentcolor|(?:border|padding|content)-box"
 )
 _RELATIVE = re.compile(r"[\d.]+(?:em|%)|larger|smaller")
-"""Font sizes that leave text without a size as it is."""
+"""Font sizes that keep text of size 0 invisible."""
 _HIDING: Final = {
     name: (re.compile(values), frozenset(unless.split()))
     for name, values, unless in (

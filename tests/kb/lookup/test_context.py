@@ -257,6 +257,7 @@ def test_larva_and_pupa_are_described_where_the_query_asks_for_them() -> None:
     for query, begins in (
         ("two peacocks on buddleia", "The wings are rusty red. Each wing tip carries"),
         ("caterpillar of a peacock butterfly", "The caterpillar is black with white dots."),
+        ("peacock grub", "The caterpillar is black with white dots."),
         ("peacock chrysalis", "The pupa is green or grey-brown with two horns."),
     ):
         passage = kb.context(ShelfStore(BUTTERFLIES, (), ENCODER), query, ENCODER).passage
