@@ -58,15 +58,15 @@ def read_labelled(path: Path, store: KnowledgeBase, *, split: str | None = None)
 
     Raises:
         BadInput: if it is neither, or a table without columns of paths and names.
-        NothingReadable: if no label matches a species.
+        NothingReadable: if there are no photos, or no label matches a species.
     """
     from kb.checklist.species_lists import match_names
 
     labels = _class_folders(path) if path.is_dir() else _table(path)
     if split == "train" or (split == "test" and any(each[2] == "test" for each in labels)):
         labels = [label for label in labels if label[2] == split]
-        if not labels:
-            raise NothingReadable(f"{path} has no photos of the split {split}.")
+    if not labels:
+        raise NothingReadable(f"{path} lists no photos{' of the split train' if split == 'train' else ''}.")
     rows = list(dict.fromkeys(names for _, names, _ in labels))
     held = {taxon.taxon_id: taxon for taxon in store.taxa()}
     matches = match_names(rows, list(held.values()), store.checklist)

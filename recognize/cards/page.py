@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from data.contracts import KnowledgeStore
 from data.files import is_shipped, sha256_hex, write_atomic
-from data.pages import render
+from data.pages import element, render
 from data.records import Candidate, Identification, Reading, SpeciesEntry
 from data.words import plural
 from recognize.answers import (
@@ -218,8 +218,8 @@ def _origin_of_confidence(row: Identification) -> str:
     if is_reader_choice(row):
         return "Confidence not available: the accuracy of this reader was not measured."
     if answer is None or (answer.confidence is None and answer.p_unknown is None):
-        return (
-            "Confidence not available for this knowledge base. The answer is the best match among its "
+        return element(
+            "<strong>Confidence not available for this knowledge base.</strong> The answer is the best match among its "
             "species, even if the photo shows another one."
         )
     if row.species_list is not None:

@@ -103,6 +103,7 @@ def test_a_table_has_names_and_a_split_and_is_refused_with_its_line(cli: Any, bu
         ),
         ("photo,place\na.jpg,here", "line 1: expected the columns path and scientific_name, found photo, place"),
         ("", "line 1: expected the columns path and scientific_name, found empty"),
+        ("path,species", "photos.csv lists no photos."),
     ):
         table.write_text(content)
         refused = cli.call("eval", "species", table, "--kb", built_kb)
