@@ -229,13 +229,14 @@ class NameFinder:
         for group, english in english_groups().items():
             members = self._groups.get(fold(group))
             for name in english if members else ():
-                key = fold(name)
+                keys = singulars(fold(name))
                 # Species with the name come first: the family of cardinals has buntings too.
-                known = (by_last_word[form] for form in singulars(key) if form in by_last_word)
-                self._groups.setdefault(key, next(known, members or []))
-                self._english.add(key)
-                if " " not in name:
-                    self._one_word.add(key)
+                known = next((by_last_word[key] for key in keys if key in by_last_word), members or [])
+                for key in keys:
+                    self._groups.setdefault(key, known)
+                    self._english.add(key)
+                    if " " not in name:
+                        self._one_word.add(key)
         for head, ids in by_last_word.items():
             self._groups.setdefault(head, ids)
             self._english.add(head)

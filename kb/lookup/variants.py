@@ -214,14 +214,20 @@ _NEAR = 2  # other words between the sex and the name: "a male breeding Mallard"
 
 def sex_age_part(query: str, mention: Mention, entry: SpeciesEntry) -> QueryPart | None:
     """Return the sex or age before or directly after a species' name; None if the summary does not tell it apart."""
+    from kb.distill.subjects import stated_subject  # not for look-ups
+
     kinds = {word: kind for word, kind in variant_words("beside").items() if kind in SEXES_AND_AGES}
     before = WHOLE_WORD.findall(query[: mention.start])[-1 - _NEAR :]
     after = WHOLE_WORD.findall(query[mention.start + len(mention.text) :])[:1]
     word = next((word for word in (*reversed(before), *after) if word.lower() in kinds), "")
     wanted = kinds.get(word.lower())
-    clauses = [pair for sentence in sentences_of(entry) for pair in _clauses(sentence)]
-    # "Young birds look like the female" tells of neither.
-    own = [_sentence(clause) for clause, stated in clauses if stated & SEXES_AND_AGES == {wanted}]
+    # "Young birds look like the female" tells of the young.
+    clauses = [
+        (clause, {subject} if (subject := stated_subject(clause)) else stated)
+        for sentence in sentences_of(entry)
+        for clause, stated in _clauses(sentence)
+    ]
+    own = [_sentence(clause) for clause, stated in clauses if wanted in stated]
     others = [
         _sentence(clause) for clause, stated in clauses if stated & {*SEXES_AND_AGES, "adult"} and wanted not in stated
     ]

@@ -48,6 +48,10 @@ def test_groups_are_listed_beside_the_passage_and_long_ones_shortened() -> None:
     members = ", ".join(f"Z{i} Wren" for i in range(8))
     for query, listed in (("Avidae", f"{members} and 18 more"), ("wrens", "Avidae (26 species)")):
         assert context(ShelfStore(wrens, [], ENCODER), query, ENCODER).groups == (f"{capitalised(query)}: {listed}",)
+    warbler = entry("Phylloscopus inornatus", "Yellow-browed Warbler", family="Phylloscopidae")
+    for query in ("leaf warblers", "a leaf warbler"):
+        [listed] = context(ShelfStore([warbler], [], ENCODER), query, ENCODER).groups
+        assert listed == f"{capitalised(query.removeprefix('a '))}: Yellow-browed Warbler"
     wrens.append(entry("Avis rubra", "Red Wren", "The crown is red."))
     [listed] = context(ShelfStore(wrens, [], ENCODER), "a wren with a red crown", ENCODER).groups
     assert listed.startswith("Wren: Red Wren, Z0 Wren, ") and listed.endswith(" and 19 more"), "that look like it first"

@@ -133,17 +133,18 @@ def sex_ages(query: str, *sentences: str) -> list[QueryPart]:
 def test_the_summary_tells_the_sex_or_age_from_the_others() -> None:
     both = ("The bill is yellow.", "The male is green with a white collar; the female is brown.")
     male, female, young = "The male is green with a white collar.", "The female is brown.", "Juveniles are grey."
+    alike, duller = "The young look like the female.", "The female is duller than the male."
     for query, word, sentences, kind, looks, unlike in (
         ("Green Duck drake", "drake", both, "male", male, female),
         ("a Female breeding Green Duck", "Female", both, "female", female, male),
         ("a Green Duck duckling", "duckling", ("The bird is green.", young), "juvenile", young, "The bird is green."),
         (
-            "a Green Duck duckling",
-            "duckling",
-            ("Adults are red.", female, young, "The young look like the female."),
-            "juvenile",
-            young,
-            f"Adults are red. {female}",
+            "a female Green Duck",
+            "female",
+            (alike, duller, "Adults are red."),
+            "female",
+            duller,
+            f"{alike} Adults are red.",
         ),
     ):
         [part] = sex_ages(query, *sentences)
