@@ -198,7 +198,7 @@ _DESCRIBES = frozenset((*VISUAL_GROUPS, "stop")) - {"part"}
 def unexplained(query: str, found: Findings, passage: str) -> tuple[str, ...]:
     """Return the words and names of a query that are neither everyday words nor explained, in order.
 
-    A term explains its words, and so do a listed group and a species with a description, with the noun of an organism
+    A term explains its words, and so do a listed group and a species with a description, with the noun of their group
     behind them ("Monarch butterfly"). Other words are explained if the passage uses them. A name is a species without a
     description, words in capitals, an organism, or a kind of it ("fiddler crab"). Without any explained word, a query
     of everyday words is unexplained as a whole.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 
 from data.lexicon.appearance import appearance
 from data.lexicon.words import BIRDS, WHOLE_WORD, column, group_of, group_of_taxon, groups, words_of
@@ -47,6 +47,7 @@ def variant_words_in(text: str) -> list[str]:
     return _phrases().sub(lambda found: found[0].replace(" ", "-"), words).split()
 
 
+@lru_cache(maxsize=1 << 12)  # a query is read for each species in it
 def kinds_in(text: str) -> frozenset[str]:
     """Return the kinds of variants that a text of a description states: `breeding` too, and `adult`."""
     kinds = (_every_word().get(word, "") for word in variant_words_in(text))
