@@ -248,9 +248,14 @@ def _explains(found: Findings, mention: Mention) -> bool:
 
 
 def _is_noun_behind(query: str, words: Sequence[re.Match[str]], i: int, of: Collection[str | None]) -> bool:
-    """Return whether a word is a noun for organisms `of` groups: an owl mouse is no owl. None or no group is any."""
+    """Return whether a word is a noun for organisms `of` groups: an owl mouse is no owl. None or no group is any.
+
+    A larva or pupa is explained only by a passage on it.
+    """
     group = group_of_noun(words[i][0]) if i < len(words) and is_joined(query, words, i - 1) else None
-    return group is not None and (not of or not {None, group}.isdisjoint(of))
+    if group is None or variant_words("beside").get(words[i][0].lower()) in EARLY_STAGES:
+        return False
+    return not of or not {None, group}.isdisjoint(of)
 
 
 def _are_capitals(one: str, other: str) -> bool:

@@ -151,6 +151,7 @@ def test_groups_terms_and_nouns_beside_names_explain_only_what_they_stand_for() 
         ("a frog and two Nymphalidae", "frog"),
         ("a monarch butterfly on milkweed", "milkweed"),
         ("a monarch and a moth", "moth"),
+        ("a monarch pupa", "pupa"),
         ("ein Monarch, auf einer Distel", "Distel"),  # articles and numbers of other languages
         ("dos Monarch en una Distel", "Distel"),
         ("un Monarch sur une Distel", "Distel"),
