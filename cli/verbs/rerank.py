@@ -182,6 +182,7 @@ def _ranked(
             writer.take(of, ranked)
             meter(n_done, n_failed)
 
+        meter(0, 0)  # a query may take minutes before its first photo is ranked
         result = run_jobs(jobs, make_reranker(method, resources), on_ranked=take)
     writer.close()
     return result
