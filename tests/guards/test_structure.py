@@ -34,7 +34,7 @@ DOORS = {
 }  # fmt: skip
 MOST_LINES = 56_500
 MOST_MODULES = 300
-MOST_LINES_OF_TESTS = 34_000
+MOST_LINES_OF_TESTS = 36_000
 MOST_LINES_OF_PAPERS = 6_000
 MOST_LINES_OF_A_FUNCTION = 80
 REASON = "# Long: "  # begins the comment that gives the reason for a longer function
