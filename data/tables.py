@@ -1,0 +1,568 @@
+"""The reader of text tables: delimited text in any encoding, Excel workbooks, and zip or gzip files of one table.
+
+`open_table` looks at the whole file once, finds its encoding, separator, heading and use of quotation marks, and gives
+frames of text: as many rows at a time as wanted (`Table.chunks`) or all (`Table.frame`). Columns are found by meaning:
+
+    PHOTOS = {"path": ("path", "file name"), "visit": ("visit", "sequence id")}
+    table = open_table(path, PHOTOS)
+    if "path" not in table.columns:
+        raise table.refused('no column "path"', hint="...")
+    for frame in table.chunks():
+        for line, cell in frame[table.columns["path"][0]].items(): ...
+
+A file without a known heading has one column, `LINE`, of whole lines. Nothing is decided in silence: `Table.notes` names
+guesses and skipped rows, once the table was read to its end.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import html
+import io
+import re
+import unicodedata
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
+from itertools import islice
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, cast
+
+from data.encodings import SAVE_AS_UTF_8, encoding_of
+from data.errors import BadInput, MissingDependency
+from data.words import plural
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LINE: Final = "line"
+"""The column of a file without a known heading."""
+EMPTY: Final = ("NA", "N/A", "n/a", "NaN", "nan", "#N/A", "NULL")
+"""Cells of R, Python, Excel and databases that are empty."""
+ROWS_AT_A_TIME: Final = 50_000
+MAX_TITLES: Final = 25
+"""Lines among which the heading is sought."""
+MAX_LINE: Final = 2**20
+MAX_SHEET_BYTES: Final = 2**28
+MAX_UNPACKED_BYTES: Final = 32 * 2**30
+MAX_EXPANSION: Final = 200  # tables of names shrink 5 to 15 times
+SMALL_BYTES: Final = 16 * 2**20  # below this the expansion does not matter
+_SEPARATORS: Final = "\t;,|"
+_NONE: Final = "\x1f"  # separates nothing: one column of lines
+_SAMPLE: Final = 200
+_SUFFIXES: Final = (".csv", ".tsv", ".tab", ".txt", ".xlsx")
+_ENTITY: Final = re.compile(r"&(?:#\d+|#[xX][0-9a-fA-F]+|[a-zA-Z][a-zA-Z0-9]*);")
+_CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_WORDS: Final = re.compile(r"[^\W_]+")
+_DAMAGE: Final = (OSError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error, NotImplementedError)
+_SAVE: Final = "Save the table as .xlsx or as CSV UTF-8."
+_OTHERS: Final = {
+    b"\xd0\xcf\x11\xe0": ("an old Excel workbook (.xls)", _SAVE),
+    b"%PDF": ("a PDF", "Give the table as CSV or .xlsx."),
+    b"PAR1": ("a Parquet file", "Save the table as CSV."),
+    b"SQLite format 3": ("a database", "Export the table as CSV."),
+}
+Headings = Mapping[str, Sequence[str]]
+"""Meaning -> headings with it, the most specific first. Case, accents, order of words and signs do not matter."""
+
+
+class Table:
+    """An open table; see `open_table`."""
+
+    def __init__(self, place: str, parts: _Parts, headings: Headings) -> None:
+        self.place = place
+        """File, and table within a zip, for messages."""
+        self.heading: tuple[str, ...] = parts.heading
+        """Headings as written, made unique; `LINE` alone without a known heading."""
+        self.heading_line: int | None = parts.heading_line
+        """Line of the heading; None without a known one."""
+        self.columns: Mapping[str, tuple[str, ...]] = _by_meaning(self.heading, headings) if self.heading_line else {}
+        """Meaning -> columns of the table with it, the most specific first."""
+        self.separator: str | None = parts.separator
+        """Separator of the cells; without a known heading, the one that divides all lines alike, if any."""
+        self.notes: list[str] = list(parts.notes)
+        """Guesses and skipped rows, for people; complete after the last row."""
+        self.first: tuple[str, ...] = parts.first
+        """Cells of the first line that is not blank, for messages."""
+        self.first_line = parts.first_line
+        self._frames = parts.frames
+
+    def chunks(self, n_rows: int = ROWS_AT_A_TIME) -> Iterator[pd.DataFrame]:
+        """Yield the rows that are not blank: columns of `heading`, cells of text (empty if missing), line as index.
+
+        Raises:
+            BadInput: if all rows have more cells than the heading, or a row cannot be read; with the line.
+        """
+        n_read, long = 0, []
+        for frame in self._frames(n_rows):
+            frame = _cleaned(frame)
+            width = len(self.heading)
+            extra = (frame.iloc[:, width:] != "").any(axis=1)
+            long += list(frame.index[extra])
+            frame = frame.loc[~extra].iloc[:, :width]
+            frame.columns = list(self.heading)
+            n_read += len(frame)
+            yield frame
+        if long:
+            what = f"{plural(len(long), 'row')} with more cells than the heading has (the first in line {long[0]})"
+            if not n_read:
+                hint = "Put quotation marks around cells that contain the separator, or save the table as .xlsx."
+                raise self.refused(what, line=long[0], hint=hint)
+            self.notes.append(f"{what} skipped")
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """All rows, as for `chunks`."""
+        import pandas as pd
+
+        frames = list(self.chunks())
+        return pd.concat(frames) if frames else pd.DataFrame({name: [] for name in self.heading}, dtype="str")
+
+    def unused(self, used: Collection[str]) -> str:
+        """Return a note of the columns that are not used; empty if all are."""
+        names = [name for name in self.heading if name not in used]
+        shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+        return f"{plural(len(names), 'column')} not used: {shown}" if names else ""
+
+    def refused(self, what: str, *, line: int | None = None, hint: str | None = None) -> BadInput:
+        """Return an error with the place and line."""
+        where = f"{self.place}: line {line}" if line else self.place
+        return BadInput(f"{where}: {what}.", hint=hint)
+
+
+def open_table(
+    source: Path | bytes,
+    headings: Headings,
+    *,
+    needed: Callable[[Collection[str]], bool] = bool,
+    place: str = "",
+    member: str | None = None,
+) -> Table:
+    """Open a table: delimited text, `.xlsx` (its first sheet with a known heading), or a zip or gzip file of one.
+
+    Args:
+        source: file, or its content.
+        headings: the headings sought. The row that has most of them is the heading, rows above it are titles.
+        needed: whether the meanings found in a row make it a heading; by default any.
+        place: name of the source in messages, by default its path.
+        member: name of the table in a zip; needed if there are several.
+
+    Raises:
+        BadInput: for anything that is no such table; with the line where there is one, and the remedy.
+        MissingDependency: for a workbook without the extra `excel`.
+    """
+    place, reading, is_workbook = _opened(source, place or str(source), member)
+    if is_workbook:
+        return Table(place, _workbook_parts(reading, place, headings, needed), headings)
+    return Table(place, _text_parts(reading, place, headings, needed), headings)
+
+
+def read_text(source: Path | bytes, place: str = "") -> tuple[str, list[str]]:
+    """Return the whole text of a file in any encoding, its lines ended by a line feed, and notes as of `Table`."""
+    place, reading, is_workbook = _opened(source, place or str(source), None)
+    if is_workbook:
+        raise BadInput(f"{place} is an Excel workbook, expected text.", hint=SAVE_AS_UTF_8)
+    encoding, is_guess = _encoding(reading, place)
+    return "\n".join(_lines(reading, encoding, place)), _encoding_notes(encoding, is_guess)
+
+
+class _Parts:
+    """Parts of a `Table`."""
+
+    def __init__(self) -> None:
+        self.heading: tuple[str, ...] = (LINE,)
+        self.heading_line: int | None = None
+        self.separator: str | None = None
+        self.notes: list[str] = []
+        self.first: tuple[str, ...] = ()
+        self.first_line = 1
+        self.frames: Callable[[int], Iterator[pd.DataFrame]] = lambda _: iter(())
+
+
+def _opened(source: Path | bytes, place: str, member: str | None) -> tuple[str, Callable[[], BinaryIO], bool]:
+    """Return the place of the table, a function that opens it, and whether it is a workbook."""
+
+    def reading() -> BinaryIO:
+        return io.BytesIO(source) if isinstance(source, bytes) else source.open("rb")
+
+    try:
+        with reading() as stream:
+            head = stream.read(512)
+    except FileNotFoundError as error:
+        raise BadInput(f"File not found: {source!s}") from error
+    except OSError as error:
+        raise BadInput(f"{place} cannot be read: {error.strerror}.") from error
+    if head.startswith(b"\x1f\x8b"):
+        return place, lambda: cast(BinaryIO, gzip.open(reading())), False
+    if head.startswith(b"PK\3\4"):
+        return _of_zip(source, reading, place, member)
+    for magic, (what, remedy) in _OTHERS.items():
+        if head.startswith(magic):
+            raise BadInput(f"{place} is {what}, expected a text table.", hint=remedy)
+    if re.match(rb"\W*<(!doctype\s+)?html", head, re.IGNORECASE):
+        raise BadInput(
+            f"{place} is a web page, expected a text table.", hint="Open it in a browser, and save its table."
+        )
+    return place, reading, False
+
+
+def _of_zip(
+    source: Path | bytes, reading: Callable[[], BinaryIO], place: str, member: str | None
+) -> tuple[str, Callable[[], BinaryIO], bool]:
+    def opened() -> zipfile.ZipFile:
+        return zipfile.ZipFile(io.BytesIO(source) if isinstance(source, bytes) else source)
+
+    try:
+        with opened() as archive:
+            infos = {info.filename: info for info in archive.infolist() if not info.is_dir()}
+    except _DAMAGE as error:
+        raise BadInput(f"{place} is damaged or incomplete: {error}") from error
+    names = list(infos)
+    if "xl/workbook.xml" in names:
+        if (total := sum(info.file_size for info in infos.values())) > MAX_SHEET_BYTES:
+            raise BadInput(f"{place} would unpack to {total:,} bytes.", hint="Save the sheet as CSV UTF-8.")
+        return place, reading, True
+    if "mimetype" in names and any(name.endswith("content.xml") for name in names):
+        raise BadInput(f"{place} is an OpenDocument file, expected a text table.", hint=_SAVE)
+    shown = [name for name in names if not PurePosixPath(name).name.startswith(".") and "__MACOSX" not in name]
+    tables = [name for name in shown if PurePosixPath(name).suffix.lower() in _SUFFIXES]
+    certain = [name for name in tables if PurePosixPath(name).suffix.lower() != ".txt"]
+    chosen = [name for name in names if name == member] if member else certain if len(certain) == 1 else tables
+    if len(chosen) != 1:
+        listed = ", ".join(tables[:5]) + (", ..." if len(tables) > 5 else "")
+        found = f"{len(tables)} tables: {listed}" if tables else "no table"
+        raise BadInput(f"{place} holds {found}; expected one.", hint="Unpack it, and give the table.")
+    info = infos[chosen[0]]
+    expands = info.file_size > SMALL_BYTES and info.file_size > MAX_EXPANSION * max(info.compress_size, 1)
+    if expands or info.file_size > MAX_UNPACKED_BYTES:
+        raise BadInput(
+            f"{place}: {chosen[0]} would unpack to {info.file_size:,} bytes from {info.compress_size:,}.",
+            hint="Unpack it yourself if you trust it, and give the table.",
+        )
+
+    def member_of() -> BinaryIO:
+        with opened() as archive:  # the file stays open as long as its member is
+            return cast(BinaryIO, archive.open(info))
+
+    return f"{place}: {chosen[0]}", member_of, chosen[0].lower().endswith(".xlsx")
+
+
+def _encoding(reading: Callable[[], BinaryIO], place: str) -> tuple[str, bool]:
+    try:
+        return encoding_of(reading, place)
+    except _DAMAGE as error:
+        raise BadInput(f"{place} cannot be read: {error}") from error
+
+
+def _encoding_notes(encoding: str, is_guess: bool) -> list[str]:
+    names = {"cp125": "Windows-125", "mac_": "Macintosh ", "cp": "code page "}
+    name = next((new + encoding.removeprefix(old) for old, new in names.items() if encoding.startswith(old)), encoding)
+    return (
+        [f"read as {name.replace('_', ' ')} (a guess); if letters are wrong, save the file as UTF-8"]
+        if is_guess
+        else []
+    )
+
+
+def _lines(reading: Callable[[], BinaryIO], encoding: str, place: str) -> Iterator[str]:
+    """Yield the lines of a file, which may end in any way, without their ends."""
+    try:
+        with reading() as stream:
+            head = stream.read(2**16)
+        end = "\r" if b"\r" in head[:-1] and b"\n" not in head else "\n"
+        with reading() as stream:
+            text = io.TextIOWrapper(stream, encoding, newline=end)
+            number = 0
+            while line := text.readline(MAX_LINE + 1):
+                number += 1
+                if len(line) > MAX_LINE:
+                    raise BadInput(f"{place}: line {number}: longer than {MAX_LINE:,} characters, expected a row.")
+                yield line.rstrip("\r\n").replace("\r", " ")
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{place} is no {encoding} text: {error.reason}.", hint=SAVE_AS_UTF_8) from error
+    except _DAMAGE as error:
+        raise BadInput(f"{place} cannot be read: {error}") from error
+
+
+def _text_parts(
+    reading: Callable[[], BinaryIO], place: str, headings: Headings, needed: Callable[[Collection[str]], bool]
+) -> _Parts:
+    parts = _Parts()
+    encoding, is_guess = _encoding(reading, place)
+    parts.notes += _encoding_notes(encoding, is_guess)
+    lines = partial(_lines, reading, encoding, place)
+    head = list(islice(lines(), _SAMPLE))
+    n_skipped = 0
+    given = ""
+    if head and (named := re.match(r'"?sep=(.)"?[;,\t]*$', head[0])):
+        given, n_skipped = named[1], 1
+    separators = [given] if given else [_NONE, *_SEPARATORS]
+    rows = {each: [_cells(line, each) for line in head[n_skipped : n_skipped + MAX_TITLES]] for each in separators}
+    at, separator = _heading_row(rows, headings, needed)
+    if at is None:
+        first = next((n for n, line in enumerate(head) if line.strip() and n >= n_skipped), n_skipped)
+        parts.separator = given or _common_separator(head[n_skipped:])
+        parts.first = tuple(_cells(head[first], parts.separator or _NONE)) if first < len(head) else ()
+        parts.first_line, separator, width, start = first + 1, _NONE, 1, n_skipped
+    else:
+        titles = sum(bool(line.strip()) for line in head[n_skipped : n_skipped + at])
+        parts.notes += [f"{plural(titles, 'row')} above the heading skipped"] if titles else []
+        cells = rows[separator][at]
+        start = n_skipped + at + 1
+        following = [_cells(line, separator) for line in head[start:] if line.strip()]
+        numbers = [row[0] for row in following if len(row) == len(cells) + 1]
+        if following and numbers == [str(n) for n in range(1, len(following) + 1)]:
+            cells = ["row name", *cells]  # R's write.table
+        parts.heading, parts.heading_line, parts.separator = _unique(cells), start, separator
+        parts.first, parts.first_line, width = parts.heading, start, len(cells)
+    quoting, n_columns, is_literal = _quoting(
+        partial(islice, lines(), start, None), lines, start, separator, width, place
+    )
+    if is_literal:
+        parts.notes.append("quotation marks read as text")
+    parts.frames = partial(_text_frames, lines, start, separator, quoting, max(n_columns, width), place)
+    return parts
+
+
+def _text_frames(
+    lines: Callable[[], Iterator[str]],
+    start: int,
+    separator: str,
+    quoting: int,
+    n_columns: int,
+    place: str,
+    n_rows: int,
+) -> Iterator[pd.DataFrame]:
+    """Yield all rows, blank ones too, with the number of their first line as the index."""
+    import pandas as pd
+
+    feed = _Feed(islice(lines(), start, None))
+    try:
+        frames = pd.read_csv(
+            cast(io.TextIOBase, feed), sep=separator, header=None, names=range(n_columns), index_col=False, dtype="str",
+            na_filter=False, skip_blank_lines=False, quoting=cast(Any, quoting), lineterminator="\n",
+            skipinitialspace=separator != "\t", engine="c", chunksize=n_rows,
+        )  # fmt: skip
+        line = start + 1
+        for frame in filter(len, frames):
+            spans = sum(frame[name].str.count("\n") for name in frame) + 1
+            ends = line + spans.cumsum()
+            frame.index = ends - spans
+            line = int(ends.iloc[-1])
+            yield frame
+    except pd.errors.EmptyDataError:
+        return
+    except pd.errors.ParserError as error:
+        raise BadInput(f"{place} cannot be read: {error}.") from error
+
+
+class _Feed:
+    """Lines as a text file of which pandas reads blocks."""
+
+    def __init__(self, lines: Iterator[str]) -> None:
+        self._lines = lines
+
+    def read(self, size: int = -1) -> str:
+        block, n = [], 0
+        for line in self._lines:
+            block.append(line)
+            n += len(line) + 1
+            if 0 <= size <= n:
+                break
+        return "\n".join([*block, ""]) if block else ""
+
+    def __iter__(self) -> Iterator[str]:
+        return (f"{line}\n" for line in self._lines)
+
+
+def _workbook_parts(
+    reading: Callable[[], BinaryIO], place: str, headings: Headings, needed: Callable[[Collection[str]], bool]
+) -> _Parts:
+    import pandas as pd
+
+    parts = _Parts()
+    try:
+        with reading() as stream:
+            sheets = pd.read_excel(
+                stream, sheet_name=None, header=None, dtype="str", na_filter=False, engine="openpyxl"
+            )
+    except ImportError as error:
+        raise MissingDependency("openpyxl", extra="excel") from error
+    except Exception as error:  # openpyxl raises whatever a damaged part leads to
+        raise BadInput(f"{place} is damaged, expected an Excel workbook: {error}") from error
+    found = {name: frame for name, frame in sheets.items() if frame.size}
+    if not found:
+        return parts
+    rows = {name: frame.head(MAX_TITLES).astype("str").values.tolist() for name, frame in found.items()}
+    at, sheet = _heading_row(rows, headings, needed)
+    frame = found[sheet]
+    if len(found) > 1:
+        others = ", ".join(f'"{name}"' for name in found if name != sheet)
+        parts.notes.append(f'sheet "{sheet}" read, not {others}')
+    frame.index = pd.RangeIndex(1, len(frame) + 1)
+    parts.first, parts.first_line = tuple(map(str, rows[sheet][0])), 1
+    if at is not None:
+        titles = sum(any(cell.strip() for cell in row) for row in rows[sheet][:at])
+        parts.notes += [f"{plural(titles, 'row')} above the heading skipped"] if titles else []
+        parts.heading, parts.heading_line = _unique(rows[sheet][at]), at + 1
+        parts.first, parts.first_line = parts.heading, at + 1
+        frame = frame.iloc[at + 1 :]
+    else:
+        parts.separator = "\t"
+        joined = ["\t".join(row).rstrip("\t") for row in frame.values.tolist()]
+        frame = pd.DataFrame({0: pd.Series(joined, index=frame.index, dtype="str")})
+    frame.columns = range(frame.shape[1])
+    parts.frames = lambda _: iter([frame])
+    return parts
+
+
+@cache
+def _keys(text: str) -> tuple[frozenset[str], str]:
+    """Return the words of a heading, in any order and joined, without case, accents and signs."""
+    plain = unicodedata.normalize("NFKD", text)
+    plain = "".join(each for each in plain if not unicodedata.combining(each))
+    joined = "".join(_WORDS.findall(plain.lower()))
+    return frozenset(_WORDS.findall(_CAMEL.sub(" ", plain).lower())), joined
+
+
+def _by_meaning(cells: Iterable[str], headings: Headings) -> dict[str, tuple[str, ...]]:
+    """Return meaning -> cells with one of its headings, in the order of these."""
+    shown = [cell for cell in cells if cell.strip()]
+    keys = {key for cell in shown for key in _keys(cell)}
+    found = {}
+    for meaning, known in headings.items():
+        matches = [
+            cell
+            for words, joined in map(_keys, known)
+            if words in keys or joined in keys
+            for cell in shown
+            if words == _keys(cell)[0] or joined == _keys(cell)[1]
+        ]
+        if matches:
+            found[meaning] = tuple(dict.fromkeys(matches))
+    return found
+
+
+def _heading_row(
+    rows: Mapping[str, Sequence[Sequence[str]]], headings: Headings, needed: Callable[[Collection[str]], bool]
+) -> tuple[int | None, str]:
+    """Return the row with most of the headings, the first of equals, and the separator or sheet with it."""
+    best: tuple[int, int, int, str] | None = None
+    for key, listed in rows.items():
+        n_above = 0
+        for at, row in enumerate(listed):
+            if not any(cell.strip() for cell in row) or row[0].lstrip().startswith("#"):
+                continue
+            meanings = _by_meaning(row, headings)
+            is_heading = bool(meanings) and needed(meanings)
+            # Below a title or a name, one word alone is no heading.
+            if is_heading and (n_above == 0 or sum(bool(cell.strip()) for cell in row) > 1):
+                rank = (len({cell for cells in meanings.values() for cell in cells}), -at, len(row), key)
+                best = rank if best is None or rank[:3] > best[:3] else best
+            n_above += 1
+    return (None, next(iter(rows))) if best is None else (-best[1], best[3])
+
+
+def _common_separator(lines: Iterable[str]) -> str | None:
+    """Return the separator that divides all lines in the same number of cells, the most if several do."""
+    shown = [line for line in lines if line.strip()]
+    widths = {each: {len(_cells(line, each)) for line in shown} for each in _SEPARATORS}
+    found = {each: min(n) for each, n in widths.items() if len(n) == 1 and min(n) > 1}
+    return max(found, key=lambda each: found[each], default=None)
+
+
+def _cells(line: str, separator: str) -> list[str]:
+    """Return the stripped cells of one line."""
+    if _state(line, separator) == "open":
+        return [cell.strip() for cell in line.split(separator)]
+    rows = csv.reader([line], delimiter=separator, skipinitialspace=separator != "\t")
+    return [cell.strip() for cell in next(rows, [])]
+
+
+def _unique(cells: Sequence[str]) -> tuple[str, ...]:
+    """Return headings that differ: with their number where two are the same or one is blank."""
+    seen: Counter[str] = Counter()
+    names = []
+    for n, cell in enumerate(cells, 1):
+        name = " ".join(html.unescape(cell).split()) or f"column {n}"
+        seen[name] += 1
+        names.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    while len(names) > 1 and names[-1] == f"column {len(names)}":  # separators at the end of a line
+        names.pop()
+    return tuple(names)
+
+
+def _state(line: str, separator: str) -> str:
+    """Return whether the quotation marks of a line are `good`, `loose` (a cell goes on behind one) or left `open`."""
+    if '"' not in line:
+        return "good"
+    space = separator != "\t"
+    try:
+        list(csv.reader([line], delimiter=separator, strict=True, skipinitialspace=space))
+        return "good"
+    except csv.Error:
+        pass
+    try:
+        read = list(csv.reader([line + "\n", "end"], delimiter=separator, skipinitialspace=space))
+    except csv.Error:  # a cell longer than those of csv
+        return "open"
+    return "loose" if len(read) == 2 else "open"
+
+
+def _quoting(
+    rows: Callable[[], Iterator[str]],
+    lines: Callable[[], Iterator[str]],
+    start: int,
+    separator: str,
+    width: int,
+    place: str,
+) -> tuple[int, int, bool]:
+    """Return the use of quotation marks (of `csv`), the most cells of a row, and whether the marks are text.
+
+    A file that quotes closes each mark, in the same line or below. Where each line alone has the cells of the heading,
+    marks that are not closed so are text, as in the tables of GBIF.
+    """
+    most, n_odd, first_open = width, 0, 0
+    states: Counter[str] = Counter()
+    for number, line in enumerate(rows(), start + 1):
+        if not line.strip():
+            continue
+        n = line.count(separator) + 1
+        most = max(most, n)
+        n_odd += n != width
+        state = _state(line, separator)
+        states[state] += 1
+        if state == "open" and not first_open:
+            first_open = number
+    if not states["open"] and not states["loose"]:
+        return csv.QUOTE_MINIMAL, most, False
+    if not n_odd:
+        return csv.QUOTE_NONE, most, True
+    if not first_open:
+        return csv.QUOTE_MINIMAL, most, False
+    try:
+        feed = (f"{line}\n" for line in islice(lines(), start, None))
+        most = max(
+            most, *map(len, csv.reader(feed, delimiter=separator, strict=True, skipinitialspace=separator != "\t"))
+        )
+    except csv.Error as error:
+        if separator in ("\t", _NONE):
+            return csv.QUOTE_NONE, most, True
+        hint = "Close the quotation mark or delete it, or save the table as .xlsx."
+        raise BadInput(
+            f"{place}: line {first_open}: a quotation mark opens a cell and is not closed.", hint=hint
+        ) from error
+    return csv.QUOTE_MINIMAL, most, False
+
+
+def _cleaned(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows that are not blank: cells stripped, entities as letters, empty where they mean that."""
+    for name in frame:
+        cells = frame[name].str.strip()
+        if (coded := cells.str.contains("&", regex=False)).any():
+            cells = cells.mask(coded, cells[coded].map(lambda cell: _ENTITY.sub(lambda e: html.unescape(e[0]), cell)))
+        frame[name] = cells.mask(cells.isin(EMPTY), "")
+    return frame[(frame != "").any(axis=1)]
