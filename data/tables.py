@@ -10,8 +10,8 @@ frames of text: as many rows at a time as wanted (`Table.chunks`) or all (`Table
     for frame in table.chunks():
         for line, cell in frame[table.columns["path"][0]].items(): ...
 
-A file without a known heading has one column, `LINE`, of whole lines. Nothing is decided in silence: `Table.notes` names
-guesses and skipped rows, once the table was read to its end.
+A file without a known heading has one column, `LINE`, of whole lines. `Table.notes` names guesses and skipped rows,
+once the table was read to its end.
 """
 
 from __future__ import annotations
