@@ -32,6 +32,8 @@ CUB_CLASSES = tuple(f"{number:03}.{name}" for number, name in enumerate(_CUB, 1)
 TABLES = ("ebird_2024", "ebird_2023", "ebird_2022", "ebird_2021", "birdlife_2024", "ibp_2024", "bbl_2025")
 INAT_LISTS = ("inquire_rerank_hard.json", "visual_rag_me.jsonl")
 INAT_BIRD = re.compile(r"\d{5}_Animalia_Chordata_Aves_[A-Za-z_-]+")
+WITHIN = (None, "inside", "group", "raised", "bracket left out", "third word left out")
+"""Variants whose name is the checklist's, with further words."""
 HEADINGS = ("list", "n", "matched", "exact", "spelling", "synonym", "elsewhere", "subspecies", "other", "not")
 
 
@@ -67,7 +69,7 @@ def row_of(listed: NamedList, found: Reconciled) -> list[str]:
     """Return the figures of a list as text."""
     counts: Counter[str] = Counter()
     for match in found.matched:
-        is_plain = match.kind in ("scientific name", "English name", "eBird code") and match.variant in (None, "inside")
+        is_plain = match.kind in ("scientific name", "English name", "eBird code") and match.variant in WITHIN
         if match.kind == "subspecies":
             counts["subspecies"] += 1
         elif match.kind in ("synonym", "other English name"):

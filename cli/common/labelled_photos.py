@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from cli.common import output
-from cli.common.reports import unmatched_text
+from cli.common.reports import partial_text, unmatched_text
 from data.errors import BadInput, NothingReadable
 from data.labelled_photos import SPLITS, read_class_folders
 from data.records import Taxon
 from data.words import plural
 
 if TYPE_CHECKING:
-    from kb.checklist.reconcile import UnmatchedName
+    from kb.checklist.reconcile import MatchedName, UnmatchedName
     from kb.store.knowledge_base import KnowledgeBase
 
 _PATHS: Final = ("path", "photo", "image", "file", "filename")
@@ -36,9 +36,13 @@ class LabelledPhotos:
     """Labels without a species."""
     n_unmatched: int
     """Photos with such a label."""
+    partial: tuple[MatchedName, ...] = ()
+    """Labels matched without a bracket or third word."""
 
     def lines(self) -> Iterator[str]:
-        """Yield the labels without a species."""
+        """Yield the labels without a species, or matched without a part."""
+        if self.partial:
+            yield partial_text(self.partial)
         if self.unmatched:
             labels, photos = plural(len(self.unmatched), "label"), plural(self.n_unmatched, "photo")
             yield f"{labels} ({photos}) matched no species: {unmatched_text(self.unmatched)}"
@@ -80,6 +84,7 @@ def read_labelled(path: Path, store: KnowledgeBase, *, split: str | None = None)
         absent=tuple((photo, taxon) for photo, taxon in found if taxon.taxon_id not in held),
         unmatched=matches.unmatched,
         n_unmatched=len(labels) - len(found),
+        partial=matches.partial,
     )
     if not read.photos:
         why = "; ".join(filter(None, [*read.lines(), read.absent_text]))

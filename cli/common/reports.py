@@ -15,7 +15,7 @@ from kb.reasons import FAMILY_ARTICLE, GENUS_ARTICLE, NO_ANCHORS, NO_SUMMARY, WH
 from recognize.settings import BIRD_PROFILE, GENERAL_PROFILE
 
 if TYPE_CHECKING:
-    from kb.checklist.reconcile import UnmatchedName
+    from kb.checklist.reconcile import MatchedName, UnmatchedName
     from kb.lookup.entries import ListedSpecies
     from kb.store.knowledge_base import KnowledgeBase
     from kb.store.status import FamilyCoverage
@@ -95,6 +95,12 @@ def unmatched_text(names: Sequence[UnmatchedName], *, rest: str = "") -> str:
         for name in names
     ]
     return output.first_few(texts, rest=rest)
+
+
+def partial_text(names: Sequence[MatchedName]) -> str:
+    """Return names matched without their bracket or third word, with their species."""
+    texts = [f"{name.name} as {name.taxon.scientific_name}" for name in names]
+    return f"{plural(len(texts), 'name')} matched without a bracket or third word: {output.first_few(texts)}"
 
 
 def failure_lines(failures: Sequence[Failure]) -> list[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.common import output
+from cli.common.reports import partial_text
 from data.errors import BadInput
 from data.files import place_of
 from data.words import plural
@@ -41,6 +42,8 @@ def read_expected(store: KnowledgeBase, file: Path, off_list_share: float, *, qu
     unknown = [name for name in matched.unmatched if not name.is_of_several]
     if unknown:
         output.warn(unknown_text(file, unknown))
+    if matched.partial:
+        output.warn(partial_text(matched.partial))
     if not matched.taxon_ids:
         hint = summary(matched) if matched.absent else "Expected one species per line, a CSV, or an eBird download."
         raise BadInput(f"No species of {file} is in {place_of(store.path)}.", hint=hint)
@@ -62,6 +65,9 @@ def summary(matched: MatchedNames) -> str:
         missing += [f"{n_outside - MOST_MISSING:,} more"] if n_outside > MOST_MISSING else []
         text += f" (missing: {', '.join(missing)})"
     text += f"; {plural(several, 'line')} for several species or hybrids" if several else ""
+    if matched.groups:
+        groups = [f"{name} {len(species):,}" for name, species in matched.groups.items()]
+        text += f"; groups with their species in this knowledge base: {output.first_few(groups)}"
     return text
 
 

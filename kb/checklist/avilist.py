@@ -58,7 +58,6 @@ class AviList(Checklist):
         self._by_code: dict[str, _Entry] = {}
         self._other_meanings: dict[str, list[_Entry]] = {}  # folded -> species with that name on another list
         self._unlisted: dict[str, str] = {}  # folded name or code -> binomial of a species that AviList lacks
-        self._subspecies: dict[str, set[str]] | None = None  # folded name -> trinomials
         self._class = _Entry(CLASS_NAME, "class", (), ["Birds"])
         self._species = list(self._read_avilist(folder))
         self._class.species = self._species
@@ -157,14 +156,29 @@ class AviList(Checklist):
 
         The name is a trinomial, or the binomial or English name of a species in another list that is a subspecies here.
         """
-        if self._subspecies is None:
-            self._subspecies = subspecies_by_name(_rows(self._folder, AVILIST))
         found = self._subspecies.get(fold(self._unlisted.get(fold(name), name)), set())
         if len(found) != 1:
             return None
         (trinomial,) = found
         entry = self._by_name.get(fold(" ".join(trinomial.split()[:2])))
         return (trinomial, _taxon(entry)) if entry else None
+
+    def trinomials(self, last: str) -> list[tuple[str, Taxon]]:
+        """Return the subspecies with that last word, as trinomials, with their species."""
+        return [found for name in self._by_last.get(last, ()) if (found := self.subspecies(name))]
+
+    @cached_property
+    def _subspecies(self) -> dict[str, set[str]]:
+        """Folded name -> trinomials."""
+        return subspecies_by_name(_rows(self._folder, AVILIST))
+
+    @cached_property
+    def _by_last(self) -> dict[str, list[str]]:
+        """Last word -> trinomials."""
+        found: dict[str, list[str]] = {}
+        for name in sorted({name for names in self._subspecies.values() for name in names}):
+            found.setdefault(name.split()[-1], []).append(name)
+        return found
 
     def _claim(self, entry: _Entry, name: str) -> bool:
         """Register `name` for `entry` unless it is taken, and return whether it now belongs to `entry`."""

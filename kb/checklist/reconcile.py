@@ -15,7 +15,7 @@ from data.contracts import Checklist
 from data.records import Taxon
 from data.words import singulars
 from kb.checklist.avilist import AviList, load_checklist
-from kb.checklist.names import ENDINGS, epithet_stem, fold, name_key, without_authorship
+from kb.checklist.names import BELOW_SPECIES, ENDINGS, epithet_stem, fold, name_key, parse_name, without_authorship
 from kb.checklist.selection import choices
 from kb.checklist.stored.stored_checklist import StoredChecklist
 
@@ -45,6 +45,15 @@ class NamesInMemory:
     def subspecies(self, label: str) -> tuple[str, Taxon] | None:
         """Return the one subspecies with that name, as trinomial, and its species; known of birds alone."""
         return self.checklist.subspecies(label) if isinstance(self.checklist, AviList) else None
+
+    def trinomials(self, genus: str, initial: str, last: str) -> Fitting:
+        """Return the species with a subspecies of that name, by the beginnings of genus and epithet."""
+        listed = self.checklist.trinomials(last) if isinstance(self.checklist, AviList) else []
+        return {
+            taxon.taxon_id: (name, taxon)
+            for name, taxon in listed
+            if name.startswith(genus) and name.split()[1].startswith(initial)
+        }
 
     def possessives(self, label: str) -> Fitting:
         """Return the species whose common names differ in possessives alone."""
@@ -113,6 +122,17 @@ class StoredNames:
         species = {taxon.lineage["species"] for taxon in lower}
         return self._with_species(lower[0]) if len(species) == 1 else None
 
+    def trinomials(self, genus: str, initial: str, last: str) -> Fitting:
+        """Return the species with a subspecies of that name, by the beginnings of genus and epithet."""
+        named = self.checklist.scientific_names(ending=last, initial=genus[0])
+        found: Fitting = {}
+        for text, taxon in named:
+            words = text.split()
+            is_it = len(words) > 2 and words[0].startswith(genus) and words[1].startswith(initial)
+            if is_it and "species" in taxon.lineage and (lower := self._with_species(taxon)):
+                found[lower[1].taxon_id] = lower
+        return found
+
     def possessives(self, label: str) -> Fitting:
         """Return the species whose common names differ in possessives alone."""
         words = _POSSESSIVE.sub("", label).split()
@@ -177,10 +197,23 @@ MatchKind = Literal[
 ]
 """Kind of match: a table of the caller, a name or code of the species in the checklist, a subspecies, or a name in
 everyday use or another language or a bander's code. Synonyms and other English names come from eBird and BirdLife."""
-Variant = Literal["spelling", "possessive", "plural", "abbreviation", "ending", "genus", "inside"]
+Variant = Literal[
+    "spelling",
+    "possessive",
+    "plural",
+    "abbreviation",
+    "ending",
+    "genus",
+    "inside",
+    "raised",
+    "group",
+    "bracket left out",
+    "third word left out",
+]
 """Difference from the checklist's name: hyphens, spaces, apostrophes, accents or `gray` for `grey`; a missing
-possessive; a plural; a genus of one letter; the ending of the epithet; another genus of the family; or further words
-around it."""
+possessive; a plural; a genus or epithet of one letter; the ending of the epithet; another genus of the family; further
+words around it; a subspecies elsewhere that is a species here; a group or several forms of the species; or a bracket or
+third word that the checklist does not know."""
 Reason = Literal["several species", "hybrid", "genus only", "not a species", "ambiguous", "unknown"]
 
 N_SUGGESTED: Final = 3
@@ -189,14 +222,26 @@ LONGEST_NAME: Final = 500  # characters; longer texts are not names, and would t
 _NUMBER = re.compile(r"^\d+[._ -]+")  # `001.Black_footed_Albatross`, `03111_Animalia_Chordata_...`
 _SEPARATORS = re.compile(r"[_;|]+")
 _HYBRID = re.compile(r"\s[x×]\s|\([x×]\s|\bhybrid\b", re.IGNORECASE)
-_SEVERAL = re.compile(r"/|\bsp\.?$|\bspp\.?$|\bsp\.\s|\s(?:cf|aff)\.?\s|^un(?:identified|specified)\b", re.IGNORECASE)
+_SEVERAL = re.compile(
+    r"/|\b(?:spp?|spec|indet)\.?$|\bsp\.\s|(?:^|\s)(?:cf|aff)\.?\s|^un(?:identified|specified)\b", re.IGNORECASE
+)
 _SEVERAL_IN_BRACKETS = re.compile(r"\((?:gen[.,]* )?spp?\.?\)", re.IGNORECASE)
 _IN_BRACKETS = re.compile(r"\s*[(\[][^)\]]*[)\]]")
-_GENUS_ONLY = re.compile(r"^[A-Z][a-z-]+(?<!idae)(?<!aceae) spp?\.?$")
+_GENUS_ONLY = re.compile(r"^[A-Z][a-z-]+(?<!idae)(?<!aceae) (?:spp?|spec|indet)\.?$")
 _ABBREVIATED = re.compile(r"^([A-Z])\.\s*([a-z][a-z-]+)$")
+_SHORT_TRINOMIAL = re.compile(r"\b([A-Z][a-z]*)\.? ([a-z])\. ([a-z][a-z-]{2,})\b")
+_LAST_BRACKET = re.compile(r"^(.*\S)\s*[(\[]([^()\[\]]+)[)\]]$")
+_OF_FORMS = re.compile(r"\s+(?:[x×]|or)\s+|\s*/\s*", re.IGNORECASE)
+_CROSSED = re.compile(r"\s*[(\[](?:hybrid|intergrade)[)\]]", re.IGNORECASE)
+_GROUP = re.compile(r"\s+(?:group|type)\b", re.IGNORECASE)
+_BRACKET_WORDS = re.compile(r"[^\s/,]+")
+_EPITHET = re.compile(r"[a-z][a-z-]+(?: [Gg]roup)?")
+_YEAR = re.compile(r"\s*\d{4}\b")
+_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
+_N_OF_LABEL: Final = 6  # class, order, family, genus, species, common name
 _BINOMIAL = re.compile(r"\b([A-Z][a-z]+) ([a-z][a-z-]+)(?: ([a-z][a-z-]+))?\b")
 _WORDS_ABOUT_ONE: Final = re.compile(
-    r"^(?:an?|the|this|it|is|bird|species|adult|immature|subadult|juvenile|young|chick|fledgling|female|male|hen"
+    r"^(?:\d+|domestic|feral|wild|captive|type|an?|the|this|it|is|bird|species|adult|immature|subadult|juvenile|young|chick|fledgling|female|male|hen"
     r"|breeding|nonbreeding|eclipse|summer|winter|dark|light|morph|form|plumage"
     r"|larvae?|caterpillars?|pupae?|chrysalis|nymph|imago|eggs?|tadpoles?|froglet|calf|cub|fawn|seedling"
     r"|worker|queen|upperside|underside|dorsal|ventral|flowers?|flowering|fruits?|fruiting|leaf|leaves)[,:]?$",
@@ -217,6 +262,11 @@ class MatchedName:
     """The matching name, code or trinomial of the checklist."""
     elsewhere: tuple[str, ...] = ()
     """Other species, by binomial, with that name on another list, or with another name of the same row."""
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether a bracket or third word that may mean more was left out."""
+        return self.variant in ("bracket left out", "third word left out")
 
     @property
     def rule(self) -> str:
@@ -305,19 +355,24 @@ class Reconciler:
         return Reconciled(matched=tuple(matched), unmatched=tuple(unmatched))
 
     def _row(self, names: Sequence[str], given: Mapping[str, str]) -> MatchedName | UnmatchedName:
+        label = names[0]
+        if (parts := names_of_label(label)) is not None:
+            if " " not in parts[0]:
+                return UnmatchedName(name=label, reason="not a species")
+            names = [*parts, *names[1:]]
         results = [self._match(name, given) for name in names]
         for result in results:
             if isinstance(result, UnmatchedName) and result.is_of_several and not result.suggestions:
-                return replace(result, name=names[0])
+                return replace(result, name=label)
         matches = [result for result in results if isinstance(result, MatchedName)]
         if not matches:
-            return results[0]
+            return replace(results[0], name=label)
         first_match, *others = matches
         species = first_match.taxon.scientific_name
         elsewhere = [*first_match.elsewhere, *(other.taxon.scientific_name for other in others)]
         return replace(
             first_match,
-            name=names[0],
+            name=label,
             elsewhere=tuple(dict.fromkeys(name for name in elsewhere if name != species)),
         )
 
@@ -329,17 +384,24 @@ class Reconciler:
             return UnmatchedName(name=name, reason="unknown")
         if len(name) > LONGEST_NAME:
             return UnmatchedName(name=name, reason="unknown")
-        if self._birds is None and (exact := self._as_given(name)):
+        bracket = _LAST_BRACKET.match(name.strip())
+        names_more = bracket is not None and bool(_EPITHET.fullmatch(bracket[2]) or self._species(bracket[2]))
+        if self._birds is None and not names_more and (exact := self._as_given(name)):
             return exact
         label = plain_label(name)
         if names_several(name, label):
-            if one := self._named_twice(name, label):
+            if one := self._forms_of_one(name, label):
                 return one
             is_genus = _GENUS_ONLY.match(label.strip()) is not None
             reason: Reason = "hybrid" if _HYBRID.search(label) else "genus only" if is_genus else "several species"
             return UnmatchedName(name=name, reason=reason)
+        if names_more and (grouped := self._bracketed(name, label)):
+            return grouped
         found = self._named(name, label) or self._coded(name) or self._lumped(name, label)
-        return found or self._inside(name, label) or self._everyday(name, label) or self._altered(name, label)
+        if found := found or self._subspecies_of(name, label):
+            return found
+        within = self._bracketed(name, label) or self._inside(name, label)
+        return within or self._everyday(name, label) or self._altered(name, label)
 
     def _as_given(self, name: str) -> MatchedName | UnmatchedName | None:
         """Match a name as it stands, with its authors; several taxa with it, and a hybrid, are answered here too."""
@@ -364,13 +426,6 @@ class Reconciler:
         others = tuple(other.scientific_name for other in self._birds.others_called(label)) if self._birds else ()
         return MatchedName(name=name, taxon=taxon, kind=kind, variant=variant, matched_name=matched, elsewhere=others)
 
-    def _named_twice(self, name: str, label: str) -> MatchedName | None:
-        """Match two names of one species with a slash between them: `Mallard / Anas platyrhynchos`."""
-        found = [self._named(name, part.strip()) for part in label.split("/")]
-        species = {match.taxon.taxon_id if match else None for match in found}
-        first = found[0]
-        return replace(first, variant="inside") if first and len(found) > 1 and len(species) == 1 else None
-
     def _lumped(self, name: str, label: str) -> MatchedName | None:
         """Match a subspecies of the checklist."""
         found = self._names.subspecies(label)
@@ -380,16 +435,173 @@ class Reconciler:
         taxon = self._birds.with_code(name.strip()) if self._birds else None
         return MatchedName(name=name, taxon=taxon, kind="eBird code", matched_name=name.strip()) if taxon else None
 
-    def _inside(self, name: str, label: str) -> MatchedName | None:
+    def _subspecies_of(self, name: str, label: str) -> MatchedName | None:
+        """Match three words with authors, markers and short epithets: a subspecies, or a species that was one."""
+        if short := _SHORT_TRINOMIAL.search(label):
+            genus, initial, last = short.groups()
+            nominate = self._short_binomial(genus, last) if last.startswith(initial) else {}
+            fitting = nominate or self._names.trinomials(genus, initial, last)
+            for matched_name, taxon in fitting.values() if len(fitting) == 1 else ():
+                return MatchedName(
+                    name=name, taxon=taxon, kind="subspecies", variant="abbreviation", matched_name=matched_name
+                )
+            if fitting or len(genus) == 1:
+                return None
+            return self._raised(name, genus, "", last)
+        text = parse_name(label).text
+        words = [word for word in text.split() if word.rstrip(".") not in BELOW_SPECIES]
+        is_form = any(BELOW_SPECIES.get(word.rstrip("."), "subspecies") != "subspecies" for word in text.split())
+        if len(words) != 3 or _BINOMIAL.fullmatch(" ".join(words)) is None:
+            return None
+        genus, epithet, third = words
+        if found := self._lumped(name, " ".join(words)):
+            return replace(found, variant="inside")
+        found = None if is_form else self._raised(name, genus, epithet, third)
+        species = self._named(name, f"{genus} {epithet}")
+        if found or species is None or species.kind not in ("scientific name", "synonym"):
+            return found
+        if lumped := self._lumped(name, f"{species.taxon.scientific_name} {third}"):
+            return replace(lumped, variant="genus")
+        is_about_one = third == epithet or is_form or _WORDS_ABOUT_ONE.match(third)
+        return replace(species, variant="inside" if is_about_one else "third word left out")
+
+    def _short_binomial(self, genus: str, epithet: str) -> Fitting:
+        if len(genus) == 1:
+            return self._names.abbreviated(genus, epithet)
+        taxon = self._species(f"{genus} {epithet}")
+        return {} if taxon is None else {taxon.taxon_id: (f"{genus} {epithet} {epithet}", taxon)}
+
+    def _raised(self, name: str, genus: str, epithet: str, third: str) -> MatchedName | None:
+        """Match the species of a genus whose epithet is the third word: *Pica pica hudsonia* is *Pica hudsonia*.
+
+        Animals cannot have a species and a subspecies of another one with the same epithet in one genus, so it is that
+        bird. Botanical varieties can.
+        """
+        if third == epithet or _WORDS_ABOUT_ONE.match(third):
+            return None
+        base = self._species(f"{genus} {epithet}") if epithet else None
+        genera = dict.fromkeys((genus, base.scientific_name.split()[0]) if base else (genus,))
+        for each in genera:
+            found = self._named(name, f"{each} {third}")
+            if (
+                self._birds
+                and self._birds.lacks(f"{each} {third}")
+                and (lumped := self._lumped(name, f"{each} {third}"))
+            ):
+                return replace(lumped, variant="raised")
+            if found and found.kind in ("scientific name", "synonym"):
+                return replace(found, variant="raised")
+        for each in genera:
+            fitting = self._names.endings(each, third)
+            for matched_name, taxon in fitting.values() if len(fitting) == 1 else ():
+                if base is None or taxon.taxon_id != base.taxon_id:
+                    return MatchedName(
+                        name=name, taxon=taxon, kind="scientific name", variant="raised", matched_name=matched_name
+                    )
+        return None
+
+    def _bracketed(self, name: str, label: str) -> MatchedName | UnmatchedName | None:
+        """Match a name with a group in brackets at its end: `Herring Gull (American)`, `Larus argentatus [a. Group]`.
+
+        A species that the bracket names counts: `American Herring Gull`, `American Goshawk` of the same genus.
+        """
+        split = _LAST_BRACKET.match(label)
+        if split is None:
+            return None
+        base, inside = split.groups()
+        base = " ".join(_IN_BRACKETS.sub("", base).split())
+        species = self._form(name, base)
+        is_about_one = all(_WORDS_ABOUT_ONE.match(word) for word in _BRACKET_WORDS.findall(inside))
+        has_year = species is not None and any(letter.isdigit() for letter in inside)
+        if is_about_one or has_year or _BINOMIAL.fullmatch(inside):
+            return None  # `_inside` matches it
+        is_scientific = species is not None and species.kind in ("scientific name", "synonym")
+        forms: list[MatchedName] = []
+        for part in (_GROUP.sub("", each) for each in _OF_FORMS.split(inside)):
+            alone = self._form(name, part)
+            if alone is None:
+                found = self._group(name, base, species, part)
+                forms += [found] if found else [replace(species, variant="bracket left out")] if species else []
+            elif species and (is_scientific or _genus(alone) != _genus(species)):
+                forms += [species, alone]
+            else:
+                forms.append(replace(alone, variant="inside"))
+        if len(several := dict.fromkeys(form.taxon.scientific_name for form in forms)) > 1:
+            return UnmatchedName(name=name, reason="several species", suggestions=tuple(several))
+        return next((form for form in forms if form.variant == "group"), forms[0]) if forms else None
+
+    def _group(self, name: str, base: str, species: MatchedName | None, group: str) -> MatchedName | None:
+        """Match a group of a species, if the checklist knows it, or a species that it is here."""
+        if group.islower() and " " not in group:
+            if species is None:
+                return None
+            genus, epithet = species.taxon.scientific_name.split()[:2]
+            if group == epithet:
+                return replace(species, variant="group")
+            found = self._lumped(name, f"{genus} {epithet} {group}") or self._raised(name, genus, epithet, group)
+            return found and replace(found, variant=found.variant or "group")
+        words = base.split()
+        for match in (self._form, self._only):
+            for first in range(len(words)):
+                found = match(name, " ".join([group, *words[first:]]))
+                if found is None or (first and species is not None and _genus(found) != _genus(species)):
+                    continue
+                is_new = species is not None and first and found.taxon.taxon_id != species.taxon.taxon_id
+                other = (species.taxon.scientific_name,) if species and is_new else ()
+                return replace(found, variant="group", elsewhere=other)
+        return None
+
+    def _form(self, name: str, words: str) -> MatchedName | None:
+        """Match a species, or one of its subspecies, by its scientific or common name."""
+        return self._named(name, words) or self._lumped(name, words)
+
+    def _only(self, name: str, words: str) -> MatchedName | None:
+        """Match a name in everyday use that means one species."""
+        found = self._everyday(name, words)
+        return found if isinstance(found, MatchedName) else None
+
+    def _forms_of_one(self, name: str, label: str) -> MatchedName | None:
+        """Match a cross or a choice of forms if all belong to one species: `Brant (Black x Gray-bellied)`."""
+        whole = _CROSSED.sub("", label)
+        bracket = _LAST_BRACKET.match(whole)
+        if bracket and _OF_FORMS.search(bracket[2]):
+            found = self._bracketed(name, whole)
+            return replace(found, variant="group") if isinstance(found, MatchedName) else None
+        parts = [part.strip() for part in _OF_FORMS.split(whole)]
+        if len(parts) < 2 or not all(parts):
+            return None
+        forms = [self._form_of_part(name, part, parts) for part in parts]
+        matches = [form for form in forms if form is not None]
+        species = {match.taxon.taxon_id for match in matches}
+        if len(matches) < len(parts) or len(species) > 1:
+            return None
+        return replace(matches[0], variant="inside" if matches[0].kind != "subspecies" else "group")
+
+    def _form_of_part(self, name: str, part: str, parts: Sequence[str]) -> MatchedName | None:
+        """Match a part of `Branta bernicla bernicla/hrota` or `Carrion x Hooded Crow` with the words that it lacks."""
+        first, last = parts[0].split(), parts[-1].split()
+        words = part.split()
+        tries = [part]
+        if part[:1].islower() and len(words) < len(first):
+            tries = [" ".join([*first[: len(first) - len(words)], part])]
+        elif part != parts[-1]:
+            tries += [f"{part} {' '.join(last[i:])}" for i in range(1, len(last))]
+        for each in tries:
+            if found := self._form(name, each) or self._subspecies_of(name, each):
+                return found
+        return self._only(name, part)
+
+    def _inside(self, name: str, label: str) -> MatchedName | UnmatchedName | None:
         """Match a binomial among other words, or an English name beside words of age, sex and plumage."""
         for genus, epithet, third in _BINOMIAL.findall(label):
-            for words in (f"{genus} {epithet} {third}".strip(), f"{genus} {epithet}"):
-                found = self._named(name, words) or self._lumped(name, words)
-                # "Ruddy duck" is not a binomial.
-                if found and found.kind in ("scientific name", "synonym", "subspecies"):
-                    return replace(found, variant="inside")
+            if third and (found := self._subspecies_of(name, f"{genus} {epithet} {third}")):
+                return replace(found, variant="inside") if found.variant is None else found
+            found = self._form(name, f"{genus} {epithet}")
+            # "Ruddy duck" is not a binomial.
+            if found and found.kind in ("scientific name", "synonym", "subspecies"):
+                return replace(found, variant="inside")
         bare = " ".join(_IN_BRACKETS.sub("", label).split()).strip(' .,:!*"')
-        if bare and bare != label and (found := self._named(name, bare) or self._lumped(name, bare)):
+        if bare and bare != label and (found := self._form(name, bare)):
             return replace(found, variant="inside")
         words_left = [word for word in bare.split() if not _WORDS_ABOUT_ONE.match(word)]
         other_words = " ".join(words_left)
@@ -430,7 +642,7 @@ class Reconciler:
         if near:
             names = tuple(taxon.scientific_name for _, taxon in near.values())
             return UnmatchedName(name=name, reason="several species", suggestions=names)
-        if self._checklist.find(label) is not None:
+        if self._higher(label) is not None:
             return UnmatchedName(name=name, reason="not a species")
         return UnmatchedName(name=name, reason="unknown")
 
@@ -449,10 +661,25 @@ class Reconciler:
         label = plain_label(missed.name)
         if missed.reason == "unknown":
             return tuple(self._checklist.suggest(label, N_SUGGESTED))
-        taxon = self._checklist.find(label)
+        taxon = self._higher(label)
         if taxon is None or self._checklist.n_species_of(taxon) > N_SUGGESTED:
             return ()
         return tuple(found.scientific_name for found in self._checklist.species_of(taxon))
+
+    def higher_taxon(self, name: str) -> Taxon | None:
+        """Return the taxon above species that a name or a label of SpeciesNet means: `Gruidae`, `Gruidae (Cranes)`."""
+        parts = names_of_label(name)
+        found = self._higher(plain_label(parts[0] if parts else name))
+        return found if found is not None and found.rank != "species" and "species" not in found.lineage else None
+
+    def _higher(self, label: str) -> Taxon | None:
+        """Return the taxon with a name, with its authors or common names behind it too: `Larus Linnaeus, 1758`."""
+        found = self._checklist.find(label)
+        bare = without_authorship(label)
+        if found is None and bare != label and " " not in bare:
+            taxon = self._checklist.find(bare)
+            found = taxon if taxon and fold(bare) == fold(taxon.scientific_name) else None
+        return found
 
     def _species(self, name: str) -> Taxon | None:
         taxon = self._checklist.find(name)
@@ -498,4 +725,27 @@ def plain_label(name: str) -> str:
     """Return a label as words, without number and separators, with `Warbler, Wilson's` reordered."""
     words = _SEPARATORS.sub(" ", _NUMBER.sub("", name.strip()))
     last, comma, first = words.partition(",")
+    if _YEAR.match(first):
+        return " ".join(words.split())
     return " ".join((f"{first} {last}" if comma else words).split())
+
+
+def names_of_label(label: str) -> list[str] | None:
+    """Return the names in a label of SpeciesNet: of a species the scientific name first; None for another label.
+
+    Its parts: a UUID, which may be missing, class, order, family, genus, epithet, common name. A label of a higher
+    taxon gives that taxon, and one of no taxon the common name, such as `blank`.
+    """
+    parts = [part.strip() for part in label.split(";")]
+    if len(parts) == _N_OF_LABEL + 1 and _UUID.fullmatch(parts[0]):
+        parts = parts[1:]
+    elif len(parts) != _N_OF_LABEL or label != label.lower():
+        return None
+    *higher, genus, epithet, common = parts
+    if genus and epithet:
+        return [f"{genus.capitalize()} {epithet}", *([common] if higher[0] == "aves" else [])]
+    return [next((taxon.capitalize() for taxon in (genus, *higher[::-1]) if taxon), common)]
+
+
+def _genus(match: MatchedName) -> str:
+    return match.taxon.scientific_name.split()[0]

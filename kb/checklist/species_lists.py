@@ -22,10 +22,12 @@ from kb.checklist.avilist import load_checklist
 from kb.checklist.cub_names import CUB_NAMES
 from kb.checklist.name_files import KNOWN_HEADINGS, columns_of, read_names_file, scientific_name_in, table_rows
 from kb.checklist.names import fold
-from kb.checklist.reconcile import UnmatchedName, reconciler_of
+from kb.checklist.reconcile import MatchedName, UnmatchedName, names_of_label, reconciler_of
 
 Kind = Literal["bar chart", "table", "JSON", "names"]
 N_QUARTERS: Final = 48
+GROUPS: Final = ("order", "suborder", "superfamily", "family", "subfamily", "tribe")
+"""Ranks that stand for all their species in a list."""
 MOST_SUGGESTED: Final = 100  # unmatched names with suggestions: a wrong file may hold 100,000
 
 _EMPHASISED = re.compile(r"<em[^>]*>([^<]+)</em>", re.IGNORECASE)
@@ -63,11 +65,15 @@ class MatchedNames:
     """Species that are not in the knowledge base, by scientific name, each once."""
     unmatched: tuple[UnmatchedName, ...]
     """Rows without a single matching species, by their first name."""
+    partial: tuple[MatchedName, ...] = ()
+    """Rows matched without their bracket or third word, which the checklist does not know."""
+    groups: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Families and other groups of a list, and their species in the knowledge base."""
 
     @property
     def taxon_ids(self) -> frozenset[str]:
         """Species in the knowledge base."""
-        return frozenset(filter(None, self.of_rows))
+        return frozenset(filter(None, self.of_rows)).union(*self.groups.values())
 
 
 def read_list(path: Path) -> ListedNames:
@@ -84,7 +90,12 @@ def read_list(path: Path) -> ListedNames:
 
 
 def match_list(listed: ListedNames, taxa: Sequence[Taxon], checklist: Checklist | None = None) -> MatchedNames:
-    """Return the species of a knowledge base that are on a list with their seasons, and the names without a match."""
+    """Return the species of a knowledge base that are on a list with their seasons, and the names without a match.
+
+    A family or order stands for all its species, unless the list is a table with names of species, in which such
+    rows are birds that were not identified further.
+    """
+    checklist = load_checklist() if checklist is None else checklist
     matches = match_names([line.names for line in listed.lines], taxa, checklist)
     quarters: dict[str, frozenset[int]] = {}
     always: set[str] = set()
@@ -93,7 +104,25 @@ def match_list(listed: ListedNames, taxa: Sequence[Taxon], checklist: Checklist 
             always.add(in_kb)
         elif in_kb is not None and line.quarters is not None:
             quarters[in_kb] = quarters.get(in_kb, frozenset()) | _with_neighbours(line.quarters)
-    return replace(matches, quarters={each: when for each, when in quarters.items() if each not in always})
+    matches = replace(matches, quarters={each: when for each, when in quarters.items() if each not in always})
+    return matches if listed.kind == "table" else _with_groups(matches, {taxon.taxon_id for taxon in taxa}, checklist)
+
+
+def _with_groups(matches: MatchedNames, ids: set[str], checklist: Checklist) -> MatchedNames:
+    """Return the matches with the species of the groups among the unmatched names."""
+    groups: dict[str, frozenset[str]] = {}
+    absent = dict.fromkeys(matches.absent)
+    unmatched: list[UnmatchedName] = []
+    reconciler = reconciler_of(checklist)
+    for missed in matches.unmatched:
+        taxon = reconciler.higher_taxon(missed.name) if missed.reason == "not a species" else None
+        if taxon is None or taxon.rank not in GROUPS:
+            unmatched.append(missed)
+            continue
+        species = checklist.species_of(taxon)
+        groups[missed.name] = frozenset(each.taxon_id for each in species if each.taxon_id in ids)
+        absent |= dict.fromkeys(each.scientific_name for each in species if each.taxon_id not in ids)
+    return replace(matches, groups=groups, absent=tuple(absent), unmatched=tuple(unmatched))
 
 
 def match_names(
@@ -125,7 +154,11 @@ def match_names(
         elif in_kb[-1] is None:
             unmatched.append(missed[names[0]])
     return MatchedNames(
-        of_rows=tuple(in_kb), taxa=tuple(by_checklist), absent=tuple(absent), unmatched=tuple(unmatched)
+        of_rows=tuple(in_kb),
+        taxa=tuple(by_checklist),
+        absent=tuple(absent),
+        unmatched=tuple(unmatched),
+        partial=tuple(match for match in result.matched if match.is_partial),
     )
 
 
@@ -182,6 +215,8 @@ def _of_table(text: str, path: Path) -> ListedNames | None:
     columns = columns_of(rows[0][1]) if rows else {}
     others = [columns[name] for name in ("common", "code") if name in columns]
     if not columns:
+        if rows and names_of_label(";".join(rows[0][1])):
+            return None  # SpeciesNet's labels, one a line
         if rows and len(rows[0][1]) > 1 and len({len(cells) for _, cells in rows}) == 1:
             found = ", ".join(rows[0][1])
             raise BadInput(

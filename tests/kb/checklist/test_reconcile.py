@@ -12,6 +12,7 @@ from kb.checklist.shelf import Shelf
 from kb.checklist.wiki_checklist import WikiChecklist, WithTaxoboxes
 
 BIRDS = load_checklist()
+UUID = "11111111-2222-4333-8444-555555555501"
 
 
 def test_a_species_has_names_lineage_and_ids() -> None:
@@ -72,7 +73,30 @@ def test_a_name_matches_its_species_by_the_expected_rule() -> None:
         ("Mallard (Female/Eclipse male)", "Anas platyrhynchos", "English name (inside)"),
         ("03111_Animalia_Chordata_Aves_Accipitriformes_Accipitridae_Accipiter_badius", "Tachyspiza badia",
          "synonym (inside)"),
-        ("Cardinalis cardinalis nonsensus", "Cardinalis cardinalis", "scientific name (inside)"),
+        ("Cardinalis cardinalis nonsensus", "Cardinalis cardinalis", "scientific name (third word left out)"),
+        # Subspecies of other lists that are species, or subspecies of another species, here.
+        ("Pica pica hudsonia", "Pica hudsonia", "scientific name (raised)"),
+        ("Pica pica subsp. hudsonia (Sabine, 1823)", "Pica hudsonia", "scientific name (raised)"),
+        ("Pica_pica_hudsonia", "Pica hudsonia", "scientific name (raised)"),
+        ("Bubulcus ibis coromandus", "Ardea coromanda", "synonym (raised)"),
+        ("Charadrius alexandrinus nivosus", "Anarhynchus nivosus", "synonym (raised)"),
+        ("Parus major minor", "Parus cinereus", "subspecies (raised)"),
+        ("Larus argentatus [smithsonianus Group]", "Larus smithsonianus", "scientific name (raised)"),
+        ("Herring Gull (American)", "Larus smithsonianus", "English name (group)"),
+        ("Northern Goshawk (American)", "Astur atricapillus", "English name (group)"),
+        ("Chickadee (Black-capped)", "Poecile atricapillus", "English name (group)"),
+        # Groups and intergrades of one species are that species.
+        ("Great Blue Heron (Great White)", "Ardea herodias", "subspecies (group)"),  # not the Great Egret
+        ("Canada Goose (moffitti/maxima)", "Branta canadensis", "subspecies (group)"),
+        ("Yellow-rumped Warbler (Myrtle x Audubon's)", "Setophaga coronata", "other English name (group)"),
+        ("Colaptes auratus [auratus Group x cafer Group]", "Colaptes auratus", "scientific name (group)"),
+        ("Setophaga coronata coronata x auduboni", "Setophaga coronata", "subspecies (group)"),
+        ("Grey Heron / Graureiher", "Ardea cinerea", "English name (inside)"),
+        ("Brant (Black)", "Branta bernicla", "other English name (bracket left out)"),
+        ("Branta b. bernicla", "Branta bernicla", "subspecies (abbreviation)"),
+        ("Motacilla a. yarrellii Gould, 1837", "Motacilla alba", "subspecies (abbreviation)"),
+        ("Larus a. smithsonianus", "Larus smithsonianus", "scientific name (raised)"),
+        (f"{UUID};aves;passeriformes;corvidae;corvus;corax;common raven", "Corvus corax", "scientific name"),
         ("Oxyura ferruginea", "Oxyura jamaicensis", "subspecies"),  # eBird's Andean Duck is not a species in AviList
         ("Andean Duck", "Oxyura jamaicensis", "subspecies"),
         ("03639_Animalia_Chordata_Aves_Galliformes_Phasianidae_Tetrao_tetrix", "Lyrurus tetrix",
@@ -106,6 +130,16 @@ def test_names_without_a_single_species_are_unmatched_with_a_reason() -> None:
         ("Porphyrio caerulescens", "unknown"),  # eBird's, extinct; Rallus caerulescens is another rail
         ("Strix spilocephala", "unknown"),  # a Ninox or an Otus: two owls have the epithet
         ("141.Artic_Tern", "unknown"),
+        ("Herring Gull (American/European)", "several species"),
+        ("Larus argentatus (American Herring Gull)", "several species"),  # the bracket names another species
+        ("Northern Flicker (Gilded x Red-shafted)", "hybrid"),
+        ("Western/Clark's Grebe", "several species"),
+        ("cf. Larus canus", "several species"),
+        ("Larus spec.", "genus only"),
+        ("Larus Linnaeus, 1758", "not a species"),
+        (f"{UUID};aves;gruiformes;gruidae;grus;;grus species", "not a species"),  # Grus alone is the Common Crane
+        (f"{UUID};;;;;;blank", "not a species"),
+        (f"{UUID};mammalia;carnivora;felidae;lynx;rufus;bobcat", "unknown"),
     ):
         result = load_reconciler().reconcile([name])
         assert result.matched == ()
@@ -219,8 +253,16 @@ def test_a_name_is_matched_by_a_rule(general: Reconciler) -> None:
         ("Hyla versicolor", "Dryophytes versicolor", "scientific name (genus)"),
         ("Danaus plexippus megalippe", "Danaus plexippus", "subspecies"),
         ("Danaus megalippe", "Danaus plexippus", "subspecies"),
+        ("Danaus p. megalippe", "Danaus plexippus", "subspecies (abbreviation)"),
+        ("Vanessa atalanta cardui", "Vanessa cardui", "scientific name (raised)"),
+        ("Vanessa atalanta (cardui)", "Vanessa cardui", "scientific name (raised)"),
+        (
+            "Vanessa atalanta f. cardui",
+            "Vanessa atalanta",
+            "scientific name (inside)",
+        ),  # forms share words with species
         ("Danaus plexippus (larva)", "Danaus plexippus", "scientific name"),
-        ("Lepidoptera Vanessa cardui worn", "Vanessa cardui", "scientific name (inside)"),
+        ("Lepidoptera Vanessa cardui worn", "Vanessa cardui", "scientific name (third word left out)"),
         ("Mentha x piperita L.", "Mentha × piperita", "scientific name"),
     ):
         (match,) = general.reconcile([name]).matched
@@ -231,6 +273,7 @@ def test_a_name_without_a_single_species_is_reported_with_its_reason(general: Re
     for name, reason, suggestions in (
         ("Vanessa sp.", "genus only", ()),
         ("Monarch/Painted Lady", "several species", ()),
+        ("Vanessa atalanta (Painted Lady)", "several species", ("Vanessa atalanta", "Vanessa cardui")),
         ("Vanessa cf. cardui", "several species", ()),
         ("Prunella", "several species", ("Animalia: Prunella", "Plantae: Prunella")),
         ("Vanessa", "not a species", ("Vanessa atalanta", "Vanessa cardui")),

@@ -110,3 +110,22 @@ def test_files_without_a_list_are_refused(tmp_path: Path) -> None:
     for heading in known:
         listed = read_list(written(tmp_path, f"{heading},Count\nAythya affinis,3\n"))
         assert listed.lines == (ListedName(names=("Aythya affinis",)),)
+
+
+def test_families_of_a_list_stand_for_their_species(tmp_path: Path) -> None:
+    found = matched(tmp_path, "Turdidae Rafinesque, 1815\nParidae (Tits)\nHirundo rustica\nAves\n")
+    assert found.taxon_ids == {"turdus-merula", "parus-major", "hirundo-rustica"}
+    assert found.groups["Paridae (Tits)"] == {"parus-major"} and "Cyanistes caeruleus" in found.absent
+    assert [missed.name for missed in found.unmatched] == ["Aves"]  # all birds are no expectation
+    label = "11111111-2222-4333-8444-555555555503;aves;passeriformes;turdidae;;;turdidae family"
+    assert matched(tmp_path, label).taxon_ids == {"turdus-merula"}
+    records = matched(tmp_path, "scientificName,taxonRank\nParidae,FAMILY\nHirundo rustica,SPECIES\n")
+    assert records.taxon_ids == {"hirundo-rustica"}  # a bird that was not identified
+
+
+def test_a_name_matched_without_its_bracket_or_third_word_is_told(tmp_path: Path) -> None:
+    found = matched(tmp_path, "Great Tit (Old World)\nTurdus merula nonsensus\nBarn Swallow (White-bellied)\n")
+    assert [(name.name, name.taxon.scientific_name) for name in found.partial] == [
+        ("Great Tit (Old World)", "Parus major"), ("Turdus merula nonsensus", "Turdus merula"),
+        ("Barn Swallow (White-bellied)", "Hirundo rustica"),
+    ]  # fmt: skip
