@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from data.errors import BadInput
-from data.images import SUFFIXES
+from data.images.find import find_images, is_hidden
 
 Split = Literal["train", "test"]
 SPLITS: Final[Mapping[str, Split]] = {"train": "train", "test": "test", "val": "test", "valid": "test"}
@@ -57,7 +57,7 @@ def dataset_folder(folder: Path | str) -> Path:
 
 
 def _folders_in(root: Path) -> list[Path]:
-    return [child for child in sorted(root.iterdir()) if child.is_dir()]
+    return [child for child in sorted(root.iterdir()) if child.is_dir() and not is_hidden(child.name)]
 
 
 def _are_splits(folders: list[Path]) -> bool:
@@ -66,6 +66,6 @@ def _are_splits(folders: list[Path]) -> bool:
 
 def _photos_of(root: Path, split: Split | None) -> Iterator[LabelledPhoto]:
     for species in _folders_in(root):
-        for path in sorted(species.rglob("*")):
-            if path.suffix.lower() in SUFFIXES and path.is_file():
+        for path in find_images([species]):
+            if path.is_file():
                 yield LabelledPhoto(path=path, label=species.name, split=split)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from data.lexicon.words import english_group
@@ -78,7 +78,12 @@ class Message:
 
 
 def message_of(row: Identification) -> Message:
-    """Return the answer for a photo in words."""
+    """Return the answer for a photo in words, with the notes on its file last."""
+    message = _message(row)
+    return replace(message, notes=(*message.notes, *row.notes))
+
+
+def _message(row: Identification) -> Message:
     answer = row.answer
     if row.status == "error":
         return Message(name="Photo unreadable", notes=(row.error or "",))

@@ -38,6 +38,7 @@ COLUMNS: Mapping[str, str] = {
     "shows": "text",
     **dict.fromkeys(("answer", "first_candidate", "second_candidate"), "text"),
     **dict.fromkeys(("first_confidence", "second_confidence"), "number"),
+    "notes": "text",
 }
 """Column of CSV and Parquet with one row per photo -> text, integer or number; add new columns at the end."""
 CANDIDATE_COLUMNS: Mapping[str, str] = {
@@ -87,6 +88,7 @@ def records(row: Identification, per: Rows = "photos") -> list[dict[str, object]
         record |= {"group": row.group, "n_photos": len(row.photos)}
         record["photos"] = _SEPARATOR.join(photo.image for photo in row.photos)
         record["unreadable_photos"] = _SEPARATOR.join(photo.image for photo in row.photos if photo.error) or None
+    record["notes"] = " ".join(row.notes) or None
     record["answer"] = None if row.status == "error" else message_of(row).headline
     for name, candidate in zip(("first", "second"), row.candidates, strict=False):
         record |= {f"{name}_candidate": candidate_name(candidate), f"{name}_confidence": candidate.confidence}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from data.arrays import FloatArray
 from data.contracts import Encoders
 from data.engines.contract import LOCAL, Engine
-from data.images.header import Moment, read_moment
+from data.images.exif import Moment, read_moment
 from data.records import EncounterPhoto
 from recognize.photos import NO_PIXELS, Batch, Decoded, EncodePhotos, ImageSource, check_several
 from recognize.scoring.knowledge import Queries
@@ -22,19 +23,10 @@ from recognize.settings import BURST_SECONDS
 
 MOST_PHOTOS: Final = 500
 """Photos in one burst; a time-lapse has no end."""
-_PATIENCE: Final = 200  # photos of other cameras before a burst is closed
+_CARD_FOLDER: Final = re.compile(r"[1-9]\d\d\w{5}", re.ASCII)  # DCIM/100CANON, then 101CANON, of one camera
 
 Source = ImageSource | Sequence[ImageSource]
 """A photo, or a list or tuple with the photos of an encounter."""
-
-
-@dataclass(slots=True)
-class _Burst:
-    photos: list[str]
-    last: Moment | None
-    at: int
-    """Number of the last photo in the stream."""
-    is_closed: bool = False
 
 
 def bursts(
@@ -42,40 +34,35 @@ def bursts(
     *,
     seconds: float = BURST_SECONDS,
     moment: Callable[[str], Moment | None] = read_moment,
-) -> Iterator[tuple[str, ...]]:
-    """Yield the photos in bursts: each taken at most `seconds` before or after the one before it.
+) -> list[tuple[str, ...]]:
+    """Return the photos in bursts: each taken at most `seconds` after the one before it by the same camera.
 
-    The photos of a burst are in one folder and from one camera; photos of several cameras may alternate. A photo
-    without a time of exposure is a burst of its own. Bursts come in the order of their first photos. A burst is closed
-    when the next photo of its camera is later, so the stream may be endless.
+    Times count, not names. Cameras without a serial number are the same if model and folder are; the numbered folders
+    of a memory card are one. A photo without a time of exposure is a burst of its own. Bursts come in the order of
+    their first listed photos, the photos of a burst by time.
     """
-    waiting: deque[_Burst] = deque()
-    latest: dict[tuple[str, str], _Burst] = {}
-    folder: Path | None = None
-    for at, path in enumerate(map(str, paths)):
-        if Path(path).parent != folder:
-            folder = Path(path).parent
-            yield from (tuple(burst.photos) for burst in waiting)
-            waiting.clear()
-            latest.clear()
-        taken = moment(path)
-        burst = latest.get(taken.camera) if taken is not None else None
-        if taken is not None and burst is not None and burst.last is not None and not burst.is_closed:
-            if burst.last.seconds_to(taken) <= seconds and len(burst.photos) < MOST_PHOTOS:
-                burst.photos.append(path)
-                burst.last, burst.at = taken, at
-                continue
-            burst.is_closed = True
-        new = _Burst([path], taken, at, is_closed=taken is None)
-        waiting.append(new)
-        if taken is not None:
-            latest[taken.camera] = new
-        while waiting[0].is_closed or at - waiting[0].at > _PATIENCE:
-            waiting[0].is_closed = True
-            yield tuple(waiting.popleft().photos)
-            if not waiting:
-                break
-    yield from (tuple(burst.photos) for burst in waiting)
+    photos = list(map(str, paths))
+    moments = {at: taken for at, photo in enumerate(photos) if (taken := moment(photo)) is not None}
+    cameras: dict[tuple[str, str], list[int]] = {}
+    for at, taken in moments.items():
+        model, serial = taken.camera
+        cameras.setdefault((model, serial.strip("0") or str(_card_of(Path(photos[at])))), []).append(at)
+    found = [[at] for at in range(len(photos)) if at not in moments]
+    for taken_by in cameras.values():
+        has_offsets = all(moments[at].time.tzinfo is not None for at in taken_by)
+        times = {at: moments[at].time if has_offsets else moments[at].time.replace(tzinfo=None) for at in taken_by}
+        last: int | None = None
+        for at in sorted(taken_by, key=times.__getitem__):
+            if last is None or (times[at] - times[last]).total_seconds() > seconds or len(found[-1]) == MOST_PHOTOS:
+                found.append([])
+            found[-1].append(at)
+            last = at
+    return [tuple(photos[at] for at in burst) for burst in sorted(found, key=min)]
+
+
+def _card_of(photo: Path) -> Path:
+    """Return the folder of a photo, or the folder above the numbered folders of a memory card."""
+    return photo.parent.parent if _CARD_FOLDER.fullmatch(photo.parent.name) else photo.parent
 
 
 @dataclass(slots=True)
@@ -90,6 +77,7 @@ class _Open:
     first: tuple[FloatArray, ...] = ()
     place: tuple[float, float] | None = None
     date: str | None = None
+    notes: dict[str, None] = field(default_factory=dict)
 
     def add(self, decoded: Decoded, vectors: tuple[FloatArray, ...]) -> None:
         """Add a photo and its vector in each space; none for an unreadable photo."""
@@ -100,6 +88,7 @@ class _Open:
             self.n_readable += 1
             if decoded.photo is not None:
                 self.place, self.date = self.place or decoded.photo.place, self.date or decoded.photo.date
+                self.notes |= dict.fromkeys(decoded.photo.notes)
             if self.n_readable > 1:  # one picture in memory
                 decoded = replace(decoded, photo=None)
         self.done.append(decoded)
@@ -110,7 +99,7 @@ class _Open:
         detections = [detection for each in self.done for detection in each.detections]
         return Decoded(
             name=self.done[0].name,
-            photo=None if photo is None else replace(photo, place=self.place, date=self.date),
+            photo=None if photo is None else replace(photo, place=self.place, date=self.date, notes=tuple(self.notes)),
             error=self.done[0].error if photo is None else None,
             seconds=sum(each.seconds for each in self.done),
             detections=tuple(sorted(detections, key=lambda detection: -detection.score)),

@@ -207,7 +207,7 @@ def _find_birds(encoders: Encoders, batch: Sequence[Decoded], *, one_bird: bool)
 
 
 NO_PIXELS: Final = Image.new("RGB", (1, 1))
-_OF_PHOTO: Final = ("place", "date", "scale")
+_OF_PHOTO: Final = ("place", "date", "notes", "scale")
 _OF_DECODED: Final = tuple(
     field.name for field in fields(Decoded) if field.name not in ("photo", "photos", "detections", "box")
 )
@@ -315,6 +315,7 @@ def _decoded(values: dict[str, Any]) -> Decoded:
     photo, box = values.pop("photo", None), values.pop("box")
     if photo is not None:
         place = photo["place"]
-        photo = Photo(**{**photo, "place": None if place is None else tuple(place)}, image=NO_PIXELS)
+        photo |= {"place": None if place is None else tuple(place), "notes": tuple(photo["notes"])}
+        photo = Photo(**photo, image=NO_PIXELS)
     detections = tuple(Detection(**{**each, "box": Box(*each["box"])}) for each in values.pop("detections"))
     return Decoded(**values, photo=photo, box=None if box is None else Box(*box), detections=detections)

@@ -307,7 +307,8 @@ class Recognizer:
         if decoded.photo is None:
             return replace(row, status="error", error=decoded.error)
         place, date = decoded.photo.place, decoded.photo.date
-        return replace(row, place=place, date=date, seconds=round(decoded.seconds + seconds, 4))
+        seconds = round(decoded.seconds + seconds, 4)
+        return replace(row, place=place, date=date, notes=decoded.photo.notes, seconds=seconds)
 
     def estimate_unknown_prior(
         self, images: Sequence[Source], *, on_rows: Callable[[list[Identification]], None] | None = None

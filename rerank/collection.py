@@ -24,8 +24,7 @@ from data.contracts import ImageEncoder
 from data.engines.contract import LOCAL, Engine
 from data.errors import BadImage, BadInput, KnowledgeBaseLocked, NothingReadable, StoreError
 from data.files import file_state, remove_parts, replacing, sha256_hex, user_folder, write_atomic, writer_lock
-from data.images import SUFFIXES
-from data.images.find import walk_files
+from data.images.find import Skipped, find_images
 from data.images.header import unsupported_text
 from data.words import plural
 from rerank.jobs import id_of_path, path_of_id
@@ -136,8 +135,8 @@ class Indexed:
     n_new: int = 0
     """Photos that were read: added, changed, or refused by the system before."""
     n_removed: int = 0
-    skipped: Mapping[str, int] = field(default_factory=dict)
-    """Extension -> number of the other files in the folder."""
+    skipped: Skipped = field(default_factory=Skipped)
+    """Other files in the folder, and folders that were left out."""
 
 
 class Collection:
@@ -230,37 +229,30 @@ def open_collection(
             new, removed = changes(present, index.photos)  # another process may have been faster
             if new or removed:
                 index = _updated(index, new, removed, own, folder, encoder, on_progress, engine)
-    collection = Collection(
-        index, folder, encoder.space, Indexed(n_new=len(new), n_removed=len(removed), skipped=skipped)
-    )
+    update = Indexed(n_new=len(new), n_removed=len(removed), skipped=skipped)
+    collection = Collection(index, folder, encoder.space, update)
     if not collection.ids:
         why = "; ".join(f"{n:,} {kind}" for kind, n in collection.reasons().items())
         raise NothingReadable(f"None of the {plural(len(collection.errors), 'photo')} in {folder} can be read: {why}.")
     yield collection
 
 
-def _present(folder: Path) -> tuple[Mapping[str, tuple[int, int]], Counter[str]]:
-    """Return path below the folder -> size and modification time in ns of its photos, and extension -> other files.
+def _present(folder: Path) -> tuple[Mapping[str, tuple[int, int]], Skipped]:
+    """Return path below the folder -> size and modification time in ns of its photos, and the skipped files.
 
     A folder below it that cannot be listed stands there as a photo, which cannot be read either, and so does a link
     without a target. Hidden files are not counted.
     """
     if not folder.is_dir():
         raise BadInput(f"{folder} is not a folder." if folder.exists() else f"The folder {folder} does not exist.")
-    unlisted: list[str] = []
-    skipped: Counter[str] = Counter()
-    start = len(os.fspath(folder).rstrip("/")) + 1
-    present: dict[str, tuple[int, int]] = {}
-    for entry in walk_files(folder, on_error=lambda error: unlisted.append(str(error.filename))):
-        suffix = Path(entry.name).suffix.lower()
-        if suffix in SUFFIXES:
-            present[entry.path[start:]] = file_state(Path(entry.path)) or (_RETRY, 0)  # a link without a target
-        elif not entry.name.startswith("."):
-            skipped[suffix] += 1
-    present |= {path[start:]: (_RETRY, 0) for path in unlisted if path[start:]}
+    skipped = Skipped()
+    photos = find_images([folder], skipped=skipped)
+    # A link without a target has no state.
+    present = {str(path.relative_to(folder)): file_state(path) or (_RETRY, 0) for path in photos}
+    present |= {str(path.relative_to(folder)): (_RETRY, 0) for path in skipped.unlisted if path != folder}
     if not present:
-        remedies = filter(None, map(unsupported_text, skipped))
-        raise NothingReadable(f"No photo found in {folder}.", hint=" ".join(dict.fromkeys(remedies)) or None)
+        remedies = filter(None, (unsupported_text(path.suffix) for path in skipped.files))
+        raise NothingReadable(f"No photo found in {folder}.", hint=" ".join(sorted(set(remedies))) or None)
     return present, skipped
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,20 +16,26 @@ from data.words import plural
 
 if TYPE_CHECKING:
     from data.contracts import ImageEncoder
+    from data.images.find import Skipped
     from rerank.collection import Collection
 
 
-def report_skipped(suffixes: Iterable[str], *, quiet: bool) -> None:
-    """Write the number of skipped files of each kind as a note, and warn of RAW photos and videos."""
+def report_skipped(skipped: Skipped, *, quiet: bool) -> None:
+    """Note skipped files, by their kind, and folders; warn of RAW photos, videos and folders that cannot be listed."""
     from data.images.header import KINDS
 
-    counts = Counter(suffixes)
+    counts = Counter(path.suffix.lower() for path in skipped.files)
     if counts and not quiet:
         kinds = (
             f"{n:,} {suffix or 'without extension'}"
             for suffix, n in sorted(counts.items(), key=lambda kind: (-kind[1], kind[0]))
         )
         output.note(f"Skipped {plural(counts.total(), 'file')}: {output.printable(', '.join(kinds))}")
+    if (n := len(skipped.folders)) and not quiet:
+        output.note(f"Not searched: {plural(n, 'folder')}, such as {output.printable(str(min(skipped.folders)))}")
+    if skipped.unlisted:
+        names = output.first_few([str(path) for path in skipped.unlisted])
+        output.warn(f"{plural(len(skipped.unlisted), 'folder')} cannot be listed: {names}")
     for kind, unsupported, remedy in KINDS:
         if found := sorted(unsupported.intersection(counts)):
             n = sum(counts[suffix] for suffix in found)
@@ -55,7 +61,7 @@ def open_photos(folder: Path, encoder: ImageEncoder, settings: Settings, *, quie
             )
             collection = stack.enter_context(opened)
         if collection.update.n_new or collection.update.n_removed:
-            report_skipped(Counter(collection.update.skipped).elements(), quiet=quiet)
+            report_skipped(collection.update.skipped, quiet=quiet)
         if collection.errors:
             n, example = plural(len(collection.errors), "photo"), next(iter(collection.errors))
             output.warn(f"{n} cannot be read: {reasons_text(collection.reasons())}; such as {example}")

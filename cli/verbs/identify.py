@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option(
     "--group", type=click.Choice(("burst",)),
-    help="One answer per burst: photos of one camera and folder, each taken within seconds of the one before.",
+    help="One answer per burst: photos of one camera, each taken within seconds of the one before.",
 )  # fmt: skip
 @click.option(
     "--group-by", metavar="COLUMN", help="One answer per value of a column; the photos are in a CSV with a column path."
@@ -222,6 +222,8 @@ class Counts:
     """Photos with a place and a confident answer without it."""
     n_elsewhere: int = 0
     """Those of species that are hardly ever reported there."""
+    notes: Counter[str] = field(default_factory=Counter)
+    """Kind of note -> number of photos of this run with it."""
     unreadable: list[str] = field(default_factory=list)
     """Photos of encounters that the other photos answered."""
 
@@ -376,6 +378,7 @@ def _written(run: Run, row: Identification, counts: Counts) -> str:
 
         write_card(run.store, row, given.cards)
     counts.n_read += row.reader is not None and row.reader.answered > 0
+    counts.notes.update({note.partition(":")[0] for note in row.notes if row.bird == 1})
     counts.n_placed += row.place_name is not None
     counts.n_with_range += any(candidate.range_text for candidate in row.candidates)
     if row.answer_without_place is not None:
@@ -458,6 +461,8 @@ def _report(run: Run, counts: Counts) -> None:
         elif calibration.kind == "shipped" and run.has_own_kb:
             output.note("Confidence is estimated for any knowledge base; kb calibrate fits it to yours")
     photos = plural(len(names), run.unit)
+    for kind, n in counts.notes.items():
+        output.warn(f"{kind} in {n:,} of {photos}: see the notes")
     warn_of_missing(n_failed, counts.missing, photos, counts.unreadable, can_retry=given.file is not None)
 
 

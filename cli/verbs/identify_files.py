@@ -41,11 +41,11 @@ def find_photos(arguments: Sequence[str], *, column: str | None = None, quiet: b
             column without a list.
         BadInput: for a list without the column.
     """
-    from data.images.find import find_images
+    from data.images.find import Skipped, find_images
 
     if not all(argument.strip() for argument in arguments):
         raise UsageError("A photo argument is empty.", hint="Use . for the current folder.")
-    named, skipped = [], set[Path]()
+    named, skipped = [], Skipped()
     found: dict[str, str] = {}
     lists = [argument for argument in arguments if Path(argument).suffix.lower() in LISTS]
     if column is not None and not lists:
@@ -59,10 +59,11 @@ def find_photos(arguments: Sequence[str], *, column: str | None = None, quiet: b
             named += paths
             photos = dict.fromkeys(map(str, find_images(paths, skipped=skipped)), "")
         found = {**found, **{photo: value or found.get(photo, "") for photo, value in photos.items()}}
-    if skipped:
+    if skipped.files or skipped.folders or skipped.unlisted:
         from cli.common.photo_folders import report_skipped
 
-        report_skipped((path.suffix.lower() for path in skipped if str(path) not in found), quiet=quiet)
+        skipped.files.difference_update(map(Path, found))
+        report_skipped(skipped, quiet=quiet)
     if not found:
         raise NothingReadable(f"No photo found in {output.first_few(named) or 'the paths on stdin'}.")
     return found
@@ -252,11 +253,14 @@ PATH_COLUMN = "path"
 def read_photo_list(file: Path, column: str | None) -> dict[str, str]:
     """Return photo -> value of a column (empty without one) from a CSV with the column `path`.
 
-    Paths are relative to the folder of the file. Commas, semicolons or tabs separate its cells.
+    Paths are relative to the folder of the file, found as `ListedFiles` does. Commas, semicolons or tabs separate the
+    cells.
 
     Raises:
         BadInput: if the file is unreadable, lacks a column, or puts a photo into two groups.
     """
+    from data.images.find import ListedFiles
+
     try:
         text = file.read_text(encoding="utf-8-sig")
         delimiter = max(",;\t", key=text.partition("\n")[0].count)
@@ -267,11 +271,12 @@ def read_photo_list(file: Path, column: str | None) -> dict[str, str]:
                 hint = did_you_mean(name, heading) or f"Columns: {', '.join(heading) or 'none'}."
                 raise BadInput(f'{file} has no column "{name}".', hint=hint)
         found: dict[str, str] = {}
+        listed = ListedFiles(file.parent)
         for row in table:
             path, group = row[PATH_COLUMN], row[column].strip() if column else ""
             if not path.strip():
                 raise BadInput(f"{file}: line {table.line_num}: no path.")
-            if found.setdefault(str(file.parent / Path(path).expanduser()), group) != group:
+            if found.setdefault(str(listed.path_of(path)), group) != group:
                 raise BadInput(f"{file}: line {table.line_num}: {path} is in two groups of {column}.")
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         why = getattr(error, "strerror", None) or "expected a CSV in UTF-8"
@@ -307,7 +312,7 @@ def _by_column(values: Mapping[str, str], column: str) -> tuple[list[Encounter],
 
 def _by_burst(photos: Iterable[str], seconds: float) -> tuple[list[Encounter], int, str]:
     """Return the same for bursts and times."""
-    from data.images.header import read_moment
+    from data.images.exif import read_moment
     from recognize.encounters import bursts
 
     moments = {photo: read_moment(photo) for photo in photos}

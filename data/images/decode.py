@@ -20,7 +20,8 @@ import numpy as np
 from PIL import Image
 
 from data.errors import BadImage
-from data.images.header import EXPECTED, open_picture, read_exif, unsupported_text
+from data.images.exif import read_shot
+from data.images.header import EXPECTED, open_picture, unsupported_text
 
 MAX_DECODED_BYTES: Final = 384 * 2**20
 """For one image: 100 megapixels of RGB, or a JPEG of any allowed size that is shrunk while it is decoded."""
@@ -123,13 +124,15 @@ _ORIENTATIONS: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Photo:
-    """An image with place and date from its EXIF data."""
+    """An image with its place and date."""
 
     image: Image.Image
     place: tuple[float, float] | None = None
     """Latitude and longitude in degrees, north and east positive."""
     date: str | None = None
-    """ISO 8601, local time; with the offset from UTC where the camera noted it."""
+    """ISO 8601, local time; with the offset from UTC where the camera noted it; or a day."""
+    notes: tuple[str, ...] = ()
+    """Sentences on what could not be read or used; up to a colon they name the kind."""
     scale: float = 1.0
     """Pixels of the upright file for each pixel of `image`, which may have been shrunk."""
 
@@ -174,12 +177,13 @@ def read_photo(
         if min_side is not None:
             opened.draft(None, (min_side, min_side))
         with room_to_decode(opened, content, name, full_size=(width, height)):
-            orientation, place, date = read_exif(opened)  # which decodes a PNG
+            shot = read_shot(opened, None if isinstance(source, bytes) else Path(source))  # decodes a PNG
             opened.load()
             image = small_rgb(opened, 1 if min_side is None else _factor(opened.size, min_side))
-        if orientation in _ORIENTATIONS:
-            image = image.transpose(_ORIENTATIONS[orientation])
-    return Photo(image=image, place=place, date=date, scale=max(width, height) / max(image.size))
+        if shot.orientation in _ORIENTATIONS:
+            image = image.transpose(_ORIENTATIONS[shot.orientation])
+    scale = max(width, height) / max(image.size)
+    return Photo(image=image, place=shot.place, date=shot.date, notes=shot.notes, scale=scale)
 
 
 def to_rgb(image: Image.Image) -> Image.Image:

@@ -201,6 +201,8 @@ class Identification:
     """Place and month whose species are favoured: that of `--place`, or of the photo."""
     answer_without_place: Answer | None = None
     """The answer without that place."""
+    notes: tuple[str, ...] = ()
+    """Sentences on what could not be read or used of the photo, such as a place without a hemisphere."""
 
     def _repr_html_(self) -> str:
         """Return the photo and the head of its card, for notebooks; by name, since records import no package."""

@@ -22,7 +22,9 @@ from pathlib import Path
 from data.contracts import Checklist
 from data.errors import BadImage, BadInput
 from data.files import sha256_hex
+from data.images import IMAGES
 from data.images.decode import read_image
+from data.images.find import FileNames, is_hidden
 from data.images.header import media_type_of
 from data.records import (
     Anchor,
@@ -42,9 +44,6 @@ from kb.distill.terms import term_id
 from kb.sources.article_source import MAX_PIXELS, SMALLEST_SIDE_PX, AnchorBatch, ArticleSource, left_out
 
 ARTICLE_SUFFIXES = (".txt", ".md", ".html", ".htm")
-PHOTO_SUFFIXES = frozenset(
-    (".jpg", ".jpeg", ".jpe", ".png", ".webp", ".gif", ".tif", ".tiff", ".bmp", ".heic", ".heif", ".avif")
-)
 TERMS_FOLDER = "terms"
 CREDITS = "credits.csv"
 EMPTY = 0
@@ -194,16 +193,11 @@ class FolderSource(ArticleSource):
 
     def _anchors(self, key: str, article: Article, limit: int) -> AnchorBatch:
         path = self.folder / article.source.title
-        credit_of = _read_credits(path / CREDITS)
         images: list[AnchorImage] = []
         files, photos, others = _contents(path)
-        known = {file.name for file in (*files, *photos)}
+        credit_of, uncredited = _by_file(_read_credits(path / CREDITS), [file.name for file in (*files, *photos)])
         skipped = [LeftOut(name=n, reason=reasons.NOT_A_PHOTO, detail="not used as a text either") for n in others]
-        skipped += [
-            LeftOut(name=name, reason=reasons.NO_FILE, detail=f"named in {CREDITS}")
-            for name in credit_of
-            if name not in known
-        ]
+        skipped += [LeftOut(name=name, reason=reasons.NO_FILE, detail=f"named in {CREDITS}") for name in uncredited]
         for figure in article.figures:
             if len(images) >= limit:
                 detail = f"{limit} per species; --set anchors_per_species=N changes it"
@@ -247,8 +241,26 @@ def _read_credits(path: Path) -> dict[str, dict[str, str]]:
         raise BadInput(f"{path} is not a UTF-8 table: {error}") from error
 
 
+def _by_file(rows: Mapping[str, dict[str, str]], files: Sequence[str]) -> tuple[dict[str, dict[str, str]], list[str]]:
+    """Return file -> its row, and the names in rows that are no file; other Unicode forms and cases are found.
+
+    Raises:
+        BadInput: if two rows mean one file.
+    """
+    names, found, others = FileNames(files), dict[str, dict[str, str]](), list[str]()
+    for name, row in rows.items():
+        file = names.find(name)
+        if file is None:
+            others.append(name)
+        elif file in found:
+            raise BadInput(f"{CREDITS}: two lines for {file}.")
+        else:
+            found[file] = row
+    return found, others
+
+
 def _subfolders(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
+    return sorted(path for path in folder.iterdir() if path.is_dir() and not is_hidden(path.name))
 
 
 def _folders_by_name(folder: Path) -> dict[str, Path]:
@@ -261,10 +273,10 @@ def _folders_by_name(folder: Path) -> dict[str, Path]:
 
 def _contents(path: Path) -> tuple[list[Path], list[Path], list[str]]:
     """Return texts, either HTML or plain by the kind of the first, photos, and names of all else but the credits."""
-    shown = sorted(each for each in path.iterdir() if not each.name.startswith(".")) if path.is_dir() else []
+    shown = sorted(each for each in path.iterdir() if not is_hidden(each.name)) if path.is_dir() else []
     files = [file for file in shown if file.suffix.lower() in ARTICLE_SUFFIXES and file.is_file()]
     files = [file for file in files if _is_html(file) == _is_html(files[0])]
-    photos = [file for file in shown if file.suffix.lower() in PHOTO_SUFFIXES and file.is_file()]
+    photos = [file for file in shown if file.suffix.lower() in IMAGES and file.is_file()]
     return files, photos, [each.name for each in shown if each not in (*files, *photos) and each.name != CREDITS]
 
 

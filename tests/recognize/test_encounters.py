@@ -1,7 +1,5 @@
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
-from itertools import count, islice
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,7 +9,7 @@ import pytest
 from PIL import Image
 
 from data.images.decode import Photo
-from data.images.header import Moment
+from data.images.exif import Moment
 from data.records import Box, Detection, EncounterPhoto
 from recognize import Recognizer, bursts
 from recognize.encounters import MOST_PHOTOS, KeptPhotos, encode_encounters
@@ -29,38 +27,39 @@ def grouped(moments: dict[str, Moment | None], *, seconds: float = 2) -> list[tu
     return list(bursts(moments, seconds=seconds, moment=moments.__getitem__))
 
 
-def test_a_burst_holds_photos_of_one_camera_and_folder_within_seconds_of_the_one_before() -> None:
+def test_a_burst_holds_photos_of_one_camera_within_seconds_of_the_one_before() -> None:
     found = grouped({"a": taken(0), "b": taken(2), "c": taken(4), "d": taken(6.1)})
     assert found == [("a", "b", "c"), ("d",)], "also across midnight"
     assert grouped({"a": taken(0), "b": taken(0.4), "c": taken(1.0)}, seconds=0.5) == [("a", "b"), ("c",)]
-    assert grouped({"a": taken(9), "b": taken(8), "c": taken(3)}) == [("a", "b"), ("c",)], "in falling order"
+    numbers = {"p (1)": taken(0), "p (10)": taken(90), "p (2)": taken(1), "p (3)": taken(2)}
+    assert grouped(numbers) == [("p (1)", "p (2)", "p (3)"), ("p (10)",)], "by time, not by name"
     without = grouped({"a": taken(0), "b": None, "c": taken(1), "d": None})
     assert without == [("a", "c"), ("b",), ("d",)], "a photo without a time is alone"
-    assert grouped({"x/a": taken(0), "y/b": taken(0), "y/c": taken(1)}) == [("x/a",), ("y/b", "y/c")]
     moments = {"a": taken(0, "A"), "b": taken(900, "B"), "c": taken(1, "A"), "d": taken(901, "B"), "e": taken(99, "A")}
     assert grouped(moments) == [("a", "c"), ("b", "d"), ("e",)], "cameras may alternate"
+    long = {f"{number:04}": taken(number) for number in range(MOST_PHOTOS + 9)}
+    assert [len(burst) for burst in grouped(long)] == [MOST_PHOTOS, 9]
 
 
-def test_an_endless_stream_of_photos_gives_bursts_with_bounded_memory() -> None:
-    read = count()
+def test_a_camera_is_known_by_its_serial_number_or_else_by_its_folder_or_memory_card() -> None:
+    def with_serial(second: float, serial: str) -> Moment:
+        return replace(taken(second), camera=("A", serial))
 
-    def stream() -> Iterator[str]:
-        for number in read:
-            yield str(number)
+    assert grouped({"x/a": taken(0), "y/b": taken(0), "y/c": taken(1)}) == [("x/a",), ("y/b", "y/c")]
+    assert grouped({"x/a": with_serial(0, "7"), "y/b": with_serial(1, "7")}) == [("x/a", "y/b")]
+    assert grouped({"x/a": with_serial(0, "7"), "x/b": with_serial(1, "8")}) == [("x/a",), ("x/b",)]
+    assert grouped({"x/a": with_serial(0, "0000"), "y/b": with_serial(1, "0000")}) == [("x/a",), ("y/b",)]
+    assert grouped({"1/100RECNX/a": taken(0), "1/101RECNX/b": taken(1)}) == [("1/100RECNX/a", "1/101RECNX/b")]
+    assert len(grouped({"1/100RECNX/a": taken(0), "2/101RECNX/b": taken(1)})) == 2
 
-    def of_one_camera(path: str) -> Moment:
-        return taken(int(path) + 100 * (int(path) // 3))
 
-    assert list(islice(bursts(stream(), seconds=1, moment=of_one_camera), 2)) == [("0", "1", "2"), ("3", "4", "5")]
-    assert next(read) < 10
+def test_offsets_from_utc_count_where_all_photos_of_a_camera_have_one() -> None:
+    def at(time: str) -> Moment:
+        return Moment(time=datetime.fromisoformat(time), camera=("A", ""))
 
-    def of_two_cameras(path: str) -> Moment:
-        return taken(int(path), "A" if path == "10" else "B")
-
-    read = count()
-    long = list(islice(bursts(stream(), seconds=2, moment=of_two_cameras), 3))
-    assert [len(burst) for burst in long] == [MOST_PHOTOS, 1, MOST_PHOTOS]
-    assert next(read) < 3 * MOST_PHOTOS
+    summer, winter = at("2026-10-25T02:59:59+02:00"), at("2026-10-25T02:00:01+01:00")
+    assert grouped({"a": summer, "b": winter}) == [("a", "b")]
+    assert grouped({"a": summer, "b": winter, "c": at("2026-10-25T02:59:58")}) == [("c", "a"), ("b",)]
 
 
 def test_the_query_of_an_encounter_is_the_mean_of_its_photos(encoders: Any) -> None:

@@ -1,6 +1,5 @@
 import io
 import os
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +8,7 @@ import pytest
 from PIL import ExifTags, Image
 
 from data.errors import BadImage
-from data.images.decode import read_image, read_photo
-from data.images.header import Moment, read_moment
+from data.images.decode import read_image
 from tests.data.images.test_memory import png
 
 
@@ -79,35 +77,6 @@ def test_all_eight_exif_orientations_are_turned_upright() -> None:
         exif[ExifTags.Base.Orientation] = orientation
         image = read_image(encoded(stored, "PNG", exif=exif))
         assert np.array_equal(np.asarray(image), np.asarray(upright)), orientation
-
-
-def with_exif(place: Any = None, date: Any = None, offset: Any = None) -> Any:
-    exif = Image.Exif()
-    exif.get_ifd(ExifTags.IFD.GPSInfo).update(place or {})
-    tags = {ExifTags.Base.DateTimeOriginal: date, ExifTags.Base.OffsetTimeOriginal: offset}
-    exif.get_ifd(ExifTags.IFD.Exif).update({tag: value for tag, value in tags.items() if value is not None})
-    return encoded(halves(), "JPEG", exif=exif)
-
-
-def test_place_and_date_are_read_and_impossible_ones_are_none() -> None:
-    sydney = {1: "S", 2: (33.0, 51.0, 30.0), 3: "E", 4: (151.0, 12.0, 36.0)}
-    for given, expected in (
-        ((sydney, "2024:05:03 07:12:09", "+10:00"), ((-33.858333, 151.21), "2024-05-03T07:12:09+10:00")),
-        ((None, "0000:00:00 00:00:00"), (None, None)),
-        (({1: "N", 2: (95.0, 0.0, 0.0), 3: "E", 4: (10.0, 0.0, 0.0)}, "yesterday"), (None, None)),
-        (({1: "N", 2: (0.0, 0.0, 0.0), 3: "E", 4: (0.0, 0.0, 0.0)}, None), (None, None)),
-        (({1: "N", 2: (5.0, 0.0, 0.0)}, ""), (None, None)),
-        ((None, "2024:05:03 07:12:09", "=cmd()"), (None, "2024-05-03T07:12:09")),
-        ((None, "2024:05:03 07:12:09", "+9:000"), (None, "2024-05-03T07:12:09")),
-    ):
-        photo = read_photo(with_exif(*given))
-        assert (photo.place, photo.date) == expected, given
-    content = with_exif(date="2024:05:03 07:12:09")
-    start = content.index(b"Exif\0\0")
-    broken = content[: start + 6] + b"II*\0\xff\xff\xff\x7f" + content[start + 14 :]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert read_image(broken).size == (64, 32), "damaged EXIF data"
 
 
 def test_the_error_describes_a_file_without_an_image() -> None:
@@ -190,52 +159,3 @@ def test_raw_photos_and_videos_are_refused_with_a_remedy(tmp_path: Path) -> None
             read_image(tmp_path / name)
         with pytest.raises(BadImage, match="does not exist"):
             read_image(tmp_path / f"no-{name}")
-
-
-MODEL, SERIAL, CHANGED = 0x0110, 0xA431, 0x0132
-TAKEN, FRACTION, OFFSET, DIGITISED = 0x9003, 0x9291, 0x9011, 0x9004
-
-
-def saved_photo(path: Path, tags: dict[int, str]) -> Path:
-    exif = Image.Exif()
-    for tag, value in tags.items():
-        (exif if tag in {MODEL, CHANGED} else exif.get_ifd(0x8769))[tag] = value
-    Image.effect_noise((64, 64), 90).save(path, exif=exif)
-    return path
-
-
-def moment(path: Path) -> Moment:
-    found = read_moment(path)
-    assert found is not None
-    return found
-
-
-@pytest.mark.parametrize("name", ["a.jpg", "a.png", "a.webp"])
-def test_time_with_fraction_offset_and_camera(tmp_path: Path, name: str) -> None:
-    tags = {TAKEN: "2026:05:01 23:59:59", FRACTION: "25", OFFSET: "+02:00", MODEL: "Alpha", SERIAL: "42\0"}
-    found = moment(saved_photo(tmp_path / name, tags))
-    assert found.time.isoformat() == "2026-05-01T23:59:59.250000+02:00"
-    assert found.camera == ("Alpha", "42")
-
-
-def test_seconds_count_across_midnight_and_with_offsets_where_both_moments_have_one(tmp_path: Path) -> None:
-    new_year = ({TAKEN: "2026:12:31 23:59:59", FRACTION: "900"}, {TAKEN: "2027:01:01 00:00:01", FRACTION: "15"})
-    summer = {TAKEN: "2026:10:25 02:59:59", OFFSET: "+02:00"}
-    for one, other, seconds in (
-        (*new_year, 1.25), (*new_year[::-1], 1.25), (summer, {TAKEN: "2026:10:25 02:00:01", OFFSET: "+01:00"}, 2),
-        (summer, {TAKEN: "2026:10:25 02:59:58"}, 1),
-    ):  # fmt: skip
-        found = moment(saved_photo(tmp_path / "a.jpg", one)).seconds_to(moment(saved_photo(tmp_path / "b.jpg", other)))
-        assert found == pytest.approx(seconds)
-
-
-def test_digitised_and_truncated_photos_have_a_moment_and_the_last_change_is_none(tmp_path: Path) -> None:
-    for tag in (DIGITISED, TAKEN):
-        path = saved_photo(tmp_path / "a.jpg", {tag: "2026:05:01 10:00:00"})
-        path.write_bytes(path.read_bytes()[:-40])
-        assert moment(path).time.isoformat() == "2026-05-01T10:00:00"
-    for tags in ({CHANGED: "2026:05:01 10:00:00"}, {TAKEN: "0000:00:00 00:00:00"}, {TAKEN: "spring"}):
-        assert read_moment(saved_photo(tmp_path / "b.jpg", tags)) is None
-    (tmp_path / "a.jpg").write_bytes(b"\xff\xd8\xff\xe0")
-    for path in (tmp_path / "a.jpg", tmp_path / "none.jpg", tmp_path, "a\0b.jpg"):
-        assert read_moment(path) is None

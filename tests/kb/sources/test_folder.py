@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from unicodedata import normalize
 
 import pytest
 
@@ -147,3 +148,18 @@ def test_unreadable_and_vanished_texts_do_not_affect_others(folder: Path, monkey
         "northern cardinal": FetchedPage, "Upupa epops": FetchedPage, "Merlin": Failure, "Nestor notabilis": Failure,
         "Deleted since": LeftOut,
     }  # fmt: skip
+
+
+def test_photos_have_the_extensions_of_cameras_and_credits_the_spelling_of_other_systems(folder: Path) -> None:
+    hoopoe = folder / "Upupa epops"
+    for number, name in enumerate(("a.HIF", "b.jfif", normalize("NFD", "Küken.JPG"))):
+        (hoopoe / name).write_bytes(jpeg((9 * number, 60, 40), size=(64, 64)))
+    (hoopoe / "@eaDir").mkdir()
+    (hoopoe / "credits.csv").write_text(f"file,author\nA.hif,Ann\n{normalize('NFC', 'Küken.jpg')},Bob\n")
+    source = FolderSource(folder)
+    batch, skipped = anchors(source, articles(source)[1], limit=9)
+    assert [image.anchor.author for image in batch.images] == ["Bob", "Ann", None]
+    assert skipped == {}
+    (hoopoe / "credits.csv").write_text("file,author\na.hif,Ann\nA.HIF,Bob\n")
+    [(_, failed)] = source.fetch_anchors([("a-b", articles(source)[1])], limit=9)
+    assert isinstance(failed, Failure) and "two lines for a.HIF" in failed.reason
