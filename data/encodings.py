@@ -91,7 +91,9 @@ def encoding_of(reading: Callable[[], BinaryIO], place: str) -> tuple[str, bool]
 
 def _without_mark(head: bytes) -> str:
     """Return the byte order of UTF-16 without a mark: one byte of each pair is zero in most text; empty if neither."""
-    half = max(len(head) // 2, 1)
+    if len(head) < 4 or len(head) % 2:
+        return ""
+    half = len(head) // 2
     even, odd = head[::2].count(0) / half, head[1::2].count(0) / half
     return "utf-16-le" if odd > 0.4 > even * 4 else "utf-16-be" if even > 0.4 > odd * 4 else ""
 

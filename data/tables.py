@@ -26,6 +26,7 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache, partial
 from itertools import islice
 from pathlib import Path, PurePosixPath
@@ -111,7 +112,8 @@ class Table:
             if not n_read:
                 hint = "Put quotation marks around cells that contain the separator, or save the table as .xlsx."
                 raise self.refused(what, line=long[0], hint=hint)
-            self.notes.append(f"{what} skipped")
+            if f"{what} skipped" not in self.notes:
+                self.notes.append(f"{what} skipped")
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -155,18 +157,28 @@ def open_table(
         MissingDependency: for a workbook without the extra `excel`.
     """
     place, reading, is_workbook = _opened(source, place or str(source), member)
+    with _reading(reading, place) as stream:
+        if re.match(rb"\W*<(!doctype\s+)?html", stream.read(512), re.IGNORECASE):
+            hint = "Open it in a browser, and save its table."
+            raise BadInput(f"{place} is a web page, expected a text table.", hint=hint)
     if is_workbook:
         return Table(place, _workbook_parts(reading, place, headings, needed), headings)
     return Table(place, _text_parts(reading, place, headings, needed), headings)
 
 
 def read_text(source: Path | bytes, place: str = "") -> tuple[str, list[str]]:
-    """Return the whole text of a file in any encoding, its lines ended by a line feed, and notes as of `Table`."""
+    """Return the whole text of a file in any encoding, with line feeds as line ends, and notes as of `Table`.
+
+    Raises:
+        BadInput: if there is no such file, or it is no text.
+    """
     place, reading, is_workbook = _opened(source, place or str(source), None)
     if is_workbook:
         raise BadInput(f"{place} is an Excel workbook, expected text.", hint=SAVE_AS_UTF_8)
     encoding, is_guess = _encoding(reading, place)
-    return "\n".join(_lines(reading, encoding, place)), _encoding_notes(encoding, is_guess)
+    with _reading(reading, place) as stream:
+        text = stream.read().decode(encoding)
+    return text.replace("\r\n", "\n").replace("\r", "\n"), _encoding_notes(encoding, is_guess)
 
 
 class _Parts:
@@ -202,10 +214,6 @@ def _opened(source: Path | bytes, place: str, member: str | None) -> tuple[str, 
     for magic, (what, remedy) in _OTHERS.items():
         if head.startswith(magic):
             raise BadInput(f"{place} is {what}, expected a text table.", hint=remedy)
-    if re.match(rb"\W*<(!doctype\s+)?html", head, re.IGNORECASE):
-        raise BadInput(
-            f"{place} is a web page, expected a text table.", hint="Open it in a browser, and save its table."
-        )
     return place, reading, False
 
 
@@ -250,11 +258,21 @@ def _of_zip(
     return f"{place}: {chosen[0]}", member_of, chosen[0].lower().endswith(".xlsx")
 
 
-def _encoding(reading: Callable[[], BinaryIO], place: str) -> tuple[str, bool]:
+@contextmanager
+def _reading(reading: Callable[[], BinaryIO], place: str) -> Iterator[BinaryIO]:
+    """Open a file; damage is an error that names it, when it is opened or read."""
     try:
-        return encoding_of(reading, place)
+        with reading() as stream:
+            yield stream
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{place} is no {error.encoding} text: {error.reason}.", hint=SAVE_AS_UTF_8) from error
     except _DAMAGE as error:
         raise BadInput(f"{place} cannot be read: {error}") from error
+
+
+def _encoding(reading: Callable[[], BinaryIO], place: str) -> tuple[str, bool]:
+    with _reading(reading, place):
+        return encoding_of(reading, place)
 
 
 def _encoding_notes(encoding: str, is_guess: bool) -> list[str]:
@@ -269,22 +287,17 @@ def _encoding_notes(encoding: str, is_guess: bool) -> list[str]:
 
 def _lines(reading: Callable[[], BinaryIO], encoding: str, place: str) -> Iterator[str]:
     """Yield the lines of a file, which may end in any way, without their ends."""
-    try:
-        with reading() as stream:
-            head = stream.read(2**16)
-        end = "\r" if b"\r" in head[:-1] and b"\n" not in head else "\n"
-        with reading() as stream:
-            text = io.TextIOWrapper(stream, encoding, newline=end)
-            number = 0
-            while line := text.readline(MAX_LINE + 1):
-                number += 1
-                if len(line) > MAX_LINE:
-                    raise BadInput(f"{place}: line {number}: longer than {MAX_LINE:,} characters, expected a row.")
-                yield line.rstrip("\r\n").replace("\r", " ")
-    except UnicodeDecodeError as error:
-        raise BadInput(f"{place} is no {encoding} text: {error.reason}.", hint=SAVE_AS_UTF_8) from error
-    except _DAMAGE as error:
-        raise BadInput(f"{place} cannot be read: {error}") from error
+    with _reading(reading, place) as stream:
+        head = stream.read(2**16)
+    end = "\r" if b"\r" in head[:-1] and b"\n" not in head else "\n"
+    with _reading(reading, place) as stream:
+        text = io.TextIOWrapper(stream, encoding, newline=end)
+        number = 0
+        while line := text.readline(MAX_LINE + 1):
+            number += 1
+            if len(line) > MAX_LINE:
+                raise BadInput(f"{place}: line {number}: longer than {MAX_LINE:,} characters, expected a row.")
+            yield line.rstrip("\r\n").replace("\r", " ")
 
 
 def _text_parts(
@@ -300,19 +313,20 @@ def _text_parts(
     if head and (named := re.match(r'"?sep=(.)"?[;,\t]*$', head[0])):
         given, n_skipped = named[1], 1
     separators = [given] if given else [_NONE, *_SEPARATORS]
-    rows = {each: [_cells(line, each) for line in head[n_skipped : n_skipped + MAX_TITLES]] for each in separators}
+    rows = {each: [cells_of(line, each) for line in head[n_skipped : n_skipped + MAX_TITLES]] for each in separators}
     at, separator = _heading_row(rows, headings, needed)
     if at is None:
-        first = next((n for n, line in enumerate(head) if line.strip() and n >= n_skipped), n_skipped)
+        shown = (n for n, line in enumerate(head) if n >= n_skipped and line.strip() and not line.startswith("#"))
+        first = next(shown, n_skipped)
         parts.separator = given or _common_separator(head[n_skipped:])
-        parts.first = tuple(_cells(head[first], parts.separator or _NONE)) if first < len(head) else ()
+        parts.first = tuple(cells_of(head[first], parts.separator or _NONE)) if first < len(head) else ()
         parts.first_line, separator, width, start = first + 1, _NONE, 1, n_skipped
     else:
         titles = sum(bool(line.strip()) for line in head[n_skipped : n_skipped + at])
         parts.notes += [f"{plural(titles, 'row')} above the heading skipped"] if titles else []
         cells = rows[separator][at]
         start = n_skipped + at + 1
-        following = [_cells(line, separator) for line in head[start:] if line.strip()]
+        following = [cells_of(line, separator) for line in head[start:] if line.strip()]
         numbers = [row[0] for row in following if len(row) == len(cells) + 1]
         if following and numbers == [str(n) for n in range(1, len(following) + 1)]:
             cells = ["row name", *cells]  # R's write.table
@@ -452,29 +466,28 @@ def _heading_row(
     """Return the row with most of the headings, the first of equals, and the separator or sheet with it."""
     best: tuple[int, int, int, str] | None = None
     for key, listed in rows.items():
-        n_above = 0
+        most_above = 0  # titles have fewer cells than the heading
         for at, row in enumerate(listed):
-            if not any(cell.strip() for cell in row) or row[0].lstrip().startswith("#"):
+            n_filled = sum(bool(cell.strip()) for cell in row)
+            if not n_filled or row[0].lstrip().startswith("#"):
                 continue
             meanings = _by_meaning(row, headings)
-            is_heading = bool(meanings) and needed(meanings)
-            # Below a title or a name, one word alone is no heading.
-            if is_heading and (n_above == 0 or sum(bool(cell.strip()) for cell in row) > 1):
+            if meanings and needed(meanings) and n_filled > most_above:
                 rank = (len({cell for cells in meanings.values() for cell in cells}), -at, len(row), key)
                 best = rank if best is None or rank[:3] > best[:3] else best
-            n_above += 1
+            most_above = max(most_above, n_filled)
     return (None, next(iter(rows))) if best is None else (-best[1], best[3])
 
 
 def _common_separator(lines: Iterable[str]) -> str | None:
     """Return the separator that divides all lines in the same number of cells, the most if several do."""
-    shown = [line for line in lines if line.strip()]
-    widths = {each: {len(_cells(line, each)) for line in shown} for each in _SEPARATORS}
+    shown = [_ENTITY.sub("", line) for line in lines if line.strip() and not line.startswith("#")]
+    widths = {each: {len(cells_of(line, each)) for line in shown} for each in _SEPARATORS}
     found = {each: min(n) for each, n in widths.items() if len(n) == 1 and min(n) > 1}
     return max(found, key=lambda each: found[each], default=None)
 
 
-def _cells(line: str, separator: str) -> list[str]:
+def cells_of(line: str, separator: str) -> list[str]:
     """Return the stripped cells of one line."""
     if _state(line, separator) == "open":
         return [cell.strip() for cell in line.split(separator)]
@@ -560,6 +573,7 @@ def _quoting(
 
 def _cleaned(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the rows that are not blank: cells stripped, entities as letters, empty where they mean that."""
+    frame = frame.copy()
     for name in frame:
         cells = frame[name].str.strip()
         if (coded := cells.str.contains("&", regex=False)).any():

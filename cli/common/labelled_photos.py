@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import dropwhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from cli.common import output
 from cli.common.reports import partial_text, unmatched_text
-from data.errors import BadInput, NothingReadable
+from data.errors import NothingReadable
 from data.labelled_photos import SPLITS, read_class_folders
 from data.records import Taxon
 from data.words import plural
@@ -21,7 +18,7 @@ if TYPE_CHECKING:
     from kb.checklist.reconcile import MatchedName, UnmatchedName
     from kb.store.knowledge_base import KnowledgeBase
 
-_PATHS: Final = ("path", "photo", "image", "file", "filename")
+_HEADINGS: Final = {"path": ("path", "photo", "image", "file", "filename"), "split": ("split",)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,46 +104,25 @@ def _class_folders(path: Path) -> _Labels:
 
 def _table(path: Path) -> _Labels:
     """Return the rows of a table; paths are relative to its folder."""
-    from kb.checklist.name_files import columns_of
-    from kb.checklist.names import fold
+    from kb.checklist.name_files import NamesFile, has_names
 
-    (first, heading), *rows = _rows_of(path) or [(1, [])]
-    folded = [fold(cell) for cell in heading]
-    at = next((i for i, cell in enumerate(folded) if cell in _PATHS), None)
-    columns = columns_of(heading)
-    given = [columns[name] for name in ("scientific", "common", "code") if name in columns and columns[name] != at]
-    given = [folded.index("label"), *given] if "label" in folded else given
-    if at is None or not given:
-        raise BadInput(
-            f"{path}: line {first}: expected the columns path and scientific_name, found "
-            f"{', '.join(heading) or 'empty'}.",
+    file = NamesFile(path, also=_HEADINGS, needed=lambda found: "path" in found and has_names(found))
+    if not file.is_table:
+        raise file.table.refused(
+            f"expected the columns path and scientific_name, found {', '.join(file.table.first) or 'empty'}",
+            line=file.table.first_line,
             hint="Or give a folder with one folder of photos per species.",
         )
-    split_at = folded.index("split") if "split" in folded else len(heading)
+    path_of = file.columns["path"][0]
+    split_of = file.columns.get("split", ("",))[0]
     labels: _Labels = []
-    for number, cells in rows:
-        names = tuple(" ".join(cells[i].split()) for i in given if i < len(cells) and cells[i])
-        split = cells[split_at].lower() if split_at < len(cells) else ""
-        if at >= len(cells) or not cells[at] or not names:
-            raise BadInput(f"{path}: line {number}: expected a path and a name, got {', '.join(cells)}.")
+    for row in file.rows(every=True):
+        photo, split = row.cells[path_of], row.cells.get(split_of, "").lower()
+        if not photo or not row.names:
+            given = ", ".join(filter(None, row.cells.values()))
+            raise file.table.refused(f"expected a path and a name, got {given}", line=row.line)
         if split and split not in SPLITS:
-            raise BadInput(f"{path}: line {number}: expected as split {', '.join(SPLITS)} or nothing, got {split}.")
-        labels.append((path.parent / cells[at], names, SPLITS.get(split)))
+            expected = f"expected as split {', '.join(SPLITS)} or nothing, got {split}"
+            raise file.table.refused(expected, line=row.line)
+        labels.append((path.parent / photo, row.names, SPLITS.get(split)))
     return labels
-
-
-def _rows_of(path: Path) -> list[tuple[int, list[str]]]:
-    """Return line number and cells of the rows that are not blank, after comments.
-
-    Not as lists of names are read: names of files may begin with `#` and have several spaces.
-    """
-    from kb.checklist.name_files import read_names_file
-
-    text = read_names_file(path)
-    first = next((line for line in text.splitlines() if line.strip() and not line.startswith("#")), "")
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=first.count), skipinitialspace=True)
-    try:
-        rows = [(reader.line_num, [cell.strip() for cell in cells]) for cells in reader]
-    except csv.Error as error:
-        raise BadInput(f"{path}: line {reader.line_num}: {error}.") from error
-    return list(dropwhile(lambda row: row[1][0].startswith("#"), (row for row in rows if any(row[1]))))

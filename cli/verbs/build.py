@@ -397,7 +397,7 @@ def _selected(
     given: BuildArguments, settings: Settings, path: Path, stack: ExitStack, meter: Meter
 ) -> tuple[Selection, Encoders]:
     """Return the species and pages of a build, with its checklist, and the encoders of the knowledge base."""
-    from kb.checklist.names_table import unused_columns
+    from kb.checklist.names_table import notes_on
     from kb.pipeline.builder import profile_to_build
     from kb.pipeline.selection import with_names_as_checklist, with_profile
 
@@ -408,8 +408,8 @@ def _selected(
     if profile is None and given.kind != "starter":
         profile, selection = with_profile(selection)
     if given.names is not None:
-        if unused := unused_columns(given.names):
-            output.warn(f"{given.names}: columns that are not used: {', '.join(unused)}")
+        for note in notes_on(given.names):
+            output.warn(f"{given.names}: {note}")
         if given.checklist is None:
             scratch = Path(stack.enter_context(TemporaryDirectory()))
             selection = with_names_as_checklist(selection, given.names, path, scratch)

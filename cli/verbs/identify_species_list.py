@@ -48,6 +48,8 @@ def read_expected(store: KnowledgeBase, file: Path, off_list_share: float, *, qu
         hint = summary(matched) if matched.absent else "Expected one species per line, a CSV, or an eBird download."
         raise BadInput(f"No species of {file} is in {place_of(store.path)}.", hint=hint)
     if not quiet:
+        for note in listed.notes:
+            output.note(f"{file}: {note}")
         output.note(f"{file} ({listed.kind}): {summary(matched)}")
     return SpeciesList(
         taxon_ids=matched.taxon_ids, quarters=matched.quarters, off_list_share=off_list_share,

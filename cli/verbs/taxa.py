@@ -24,14 +24,13 @@ COLUMNS = (
     *("name", "scientific_name", "common_name", "taxon_id", "rule", "matched_name"),
     *("other_species", "reason", "suggestions"),
 )
-TABLES = (".csv", ".tsv", ".json")  # other files are names, one a line, whatever commas they have
 
 
 @click.command()
 @click.argument("name", nargs=-1)
 @options.kb_option("Also count the species of this knowledge base.", needed=True)
 @click.option("--file", type=click.Path(dir_okay=False, path_type=Path, allow_dash=True), metavar="FILE",
-              help="Match the names of a file: one a line (- is stdin), or a CSV or JSON list as for "
+              help="Match the names of a file: one a line (- is stdin), or a table or JSON list as for "
               "--species-list.")  # fmt: skip
 @options.checklist_option
 @options.format_option("table", "csv", "json")
@@ -134,9 +133,11 @@ def find_by_any_rule(checklist: Checklist, name: str, held: Collection[str] | No
 
 def report_file(kb: Path | None, file: Path, form: str, checklist: str | None) -> None:
     """Print the species for each name of a file."""
+    from kb.checklist.species_lists import read_list
     from kb.checklist.wiki_checklist import WikiChecklist
 
-    listed = read_rows(file)
+    read = read_list(sys.stdin.buffer.read(), "stdin") if str(file) == "-" else read_list(file)
+    listed = [line.names for line in read.lines]
     settings = options.settings(kb=kb)
     opened = wiring.open_checklist(settings, checklist, settings.kb)
     if isinstance(opened, WikiChecklist):
@@ -152,28 +153,9 @@ def report_file(kb: Path | None, file: Path, form: str, checklist: str | None) -
         output.write(output.as_json(matches))
     else:
         output.write_rows(as_csv(frame_of(matches, dict.fromkeys(COLUMNS, "text"))))
+    for note in read.notes:
+        output.note(f"{file}: {note}")
     output.note(summary(found))
-
-
-def read_rows(file: Path) -> list[tuple[str, ...]]:
-    """Return the names of each species, the most reliable first: of tables as for `--species-list`, else of lines.
-
-    Raises:
-        BadInput: if there is no such file, or it is not text.
-    """
-    from kb.checklist.species_lists import read_list
-
-    if file.suffix.lower() in TABLES and str(file) != "-":
-        listed = read_list(file)
-        if listed.kind != "names":
-            return [line.names for line in listed.lines]
-    try:
-        text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8-sig")
-    except FileNotFoundError as error:
-        raise BadInput(f"File not found: {file}") from error
-    except UnicodeDecodeError as error:
-        raise BadInput(f"{file}: expected names, one a line, in UTF-8.") from error
-    return [(line.strip(),) for line in text.split("\n") if line.strip()]
 
 
 def rows(names: Sequence[str], found: Reconciled) -> list[dict[str, object]]:

@@ -1,99 +1,257 @@
-"""Files of names: text, rows and known columns of tables, cells of several names, names in several columns."""
+"""Files of names: tables with headings by meaning, lists of lines; cells of several names, names in several columns."""
 
 from __future__ import annotations
 
-import csv
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
-from typing import Final
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 
-from data.errors import BadInput
-from kb.checklist.names import BELOW_SPECIES, LADDER, fold, parse_name
+from data.tables import LINE, Headings, open_table
+from data.words import plural
+from kb.checklist.names import BELOW_SPECIES, LADDER, parse_name
 
-MAX_BYTES: Final = 64 * 2**20
-EPITHETS: Final = ("specificepithet", "speciesepithet", "epithet")
-"""Headings of epithets, beside a column of genera."""
-COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
+if TYPE_CHECKING:
+    import pandas as pd
+
+IN_LANGUAGES: Final[Mapping[str, tuple[str, ...]]] = {
+    "de": ("deutscher name", "deutscher artname", "deutsch", "trivialname"),
+    "fr": ("nom vernaculaire", "nom commun", "nom francais", "francais"),
+    "es": ("nombre comun", "nombre vulgar", "nombre espanol", "espanol"),
+    "pt": ("nome comum", "nome popular", "nome vulgar", "nome portugues"),
+    "it": ("nome comune", "nome italiano", "italiano"),
+    "ca": ("nom comu", "nom catala"),
+    "nl": ("nederlandse naam", "nederlands"),
+    "sv": ("svenskt namn", "svenska"),
+    "no": ("norsk navn", "norsk"),
+    "da": ("dansk navn", "dansk"),
+    "fi": ("suomenkielinen nimi", "suomi"),
+    "pl": ("nazwa polska", "polska nazwa"),
+    "cs": ("cesky nazev", "ceske jmeno"),
+    "sk": ("slovensky nazov",),
+    "hu": ("magyar nev", "magyar"),
+    "ru": ("русское название",),
+    "uk": ("українська назва",),
+    "tr": ("türkçe adı", "türkçe ad", "türkçe"),
+    "ja": ("和名",),
+    "zh": ("中文名",),
+    "ko": ("국명",),
+}
+"""Language -> headings of common names in it, as people write them there."""
+HEADINGS: Final[Mapping[str, tuple[str, ...]]] = {
     "scientific": (
-        "scientificname", "sciname", "scientific", "binomial", "latinname", "latin", "species", "taxon",
+        "scientific name", "sci name", "scientific", "species scientific", "species scientific name", "binomial",
+        "binomial name", "latin name", "latin", "latin species", "latin species name", "canonical name",
+        "accepted scientific name", "accepted name", "verbatim scientific name",
+        "wissenschaftlicher name", "wissenschaftlicher artname", "artname wissenschaftlich", "art wissenschaftlich",
+        "wissenschaftlich", "name wiss", "artname wiss", "lateinischer name", "lateinisch", "latein", "art lateinisch",
+        "nom scientifique", "nom latin", "espece nom scientifique", "nombre cientifico", "nombre latino", "cientifico",
+        "especie nombre cientifico", "nome cientifico", "nome scientifico", "nome latino", "nom cientific",
+        "wetenschappelijke naam", "latijnse naam", "vetenskapligt namn", "latinskt namn", "vitenskapelig navn",
+        "latinsk navn", "videnskabeligt navn", "tieteellinen nimi", "teaduslik nimi", "nazwa naukowa", "nazwa lacinska",
+        "lacina", "vedecky nazev", "vedecke jmeno", "latinsky nazev", "latinske jmeno", "latinsky", "vedecky nazov",
+        "latinsky nazov", "tudomanyos nev", "latin nev", "denumire stiintifica", "znanstveni naziv", "latinski naziv",
+        "znanstveno ime", "lotyniskas pavadinimas", "mokslinis pavadinimas", "bilimsel ad", "bilimsel adi",
+        "nama ilmiah", "nama latin", "ten khoa hoc", "научное название", "латинское название", "латынь",
+        "наукова назва", "латинська назва", "научно име", "επιστημονικο ονομα",
+        "学名", "學名", "拉丁名", "拉丁学名", "학명",
     ),
-    "epithet": EPITHETS,
     "common": (
-        "commonname", "comname", "common", "primarycomname", "englishname", "english", "vernacularname", "name",
+        "common name", "main common name", "primary com name", "com name", "preferred common name", "english name",
+        "english", "species english", "species english name", "vernacular name", "species common name", "common",
+        "species common", "vernacular", "name species", "species guess", "bird name", "local name", "popular name",
     ),
-    "code": ("speciescode", "ebirdcode", "code"),
+    "either": (
+        "species", "species name", "taxon", "taxon name", "name", "names", "art", "artname", "espece", "nom espece",
+        "especie", "specie", "soort", "soortnaam", "gatunek", "druh", "faj", "вид", "种", "物种", "organism",
+        "organism name", "bird", "birds", "label",
+    ),
+    "code": ("species code", "ebird code", "code", "alpha code", "banding code"),
+    "epithet": ("specific epithet", "species epithet", "epithet"),
+    "genus": ("genus", "generic name"),
+    "family": ("family scientific", "family name", "family"),
+    "order": ("order", "order name"),
     "class": ("class",),
-    "order": ("order",),
-    "family": ("family",),
-    "genus": ("genus",),
+    **IN_LANGUAGES,
 }  # fmt: skip
-"""Column -> its headings, folded."""
-KNOWN_HEADINGS: Final = ("scientific_name", "species", "common_name", "english_name", "name", "species_code")
+"""Meaning -> headings, the most specific first. Of `either`, the cells tell the kind of names."""
+KNOWN_HEADINGS: Final = ("scientific name", "species", "common name", "english name", "name", "species code")
 """The most usual headings of names, for messages."""
+EPITHETS: Final = tuple(name.replace(" ", "") for name in HEADINGS["epithet"])
+"""Headings of epithets, beside a column of genera, folded."""
+COLUMNS: Final = {
+    "scientific": tuple(name.replace(" ", "") for name in (*HEADINGS["scientific"], "species", "taxon")),
+    "common": tuple(name.replace(" ", "") for name in (*HEADINGS["common"], "name")),
+}
+"""Columns of checklists -> their headings, folded."""
+_NAMES: Final = ("scientific", "common", "either", "code", *IN_LANGUAGES)
+_HIGHER: Final = ("genus", "family", "order", "class")
+SAMPLE: Final = 1_000
+"""Rows whose cells tell the kind of a column."""
+_LABEL: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12};")
+"""Beginning of a label of SpeciesNet."""
+_SCIENTIFIC: Final = re.compile(
+    r"^[†×?* ]*[A-ZÀ-Þ][a-zà-ÿ-]{2,}(?: \([A-Z][a-z]+\))?(?: [x×])? "
+    r"[a-zà-ÿ][a-zà-ÿ-]*(?:us|a|um|is|i|e|or|ns|es|os|ax|ex|ix|ox|yx|ys|as|ops)\b"
+)
+"""Names with a genus and an epithet that ends as in Latin: `Red fox` is none."""
 
 
-def read_names_file(path: Path) -> str:
-    """Return the text of a file of names.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NameRow:
+    """A row of a file of names; empty where it has none."""
+
+    line: int
+    scientific: str = ""
+    common: str = ""
+    others: tuple[str, ...] = ()
+    """Names in another language, and codes."""
+    cells: Mapping[str, str] = field(default_factory=dict)
+    """Heading -> cell."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names, the most reliable first."""
+        return tuple(filter(None, (self.scientific, self.common, *self.others)))
+
+
+class NamesFile:
+    """A table with columns of names, or a list with a name in each line.
 
     Raises:
-        BadInput: if there is no such file, it is too large, or it is not text in UTF-8.
+        BadInput: if the file cannot be read.
     """
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise BadInput(f"{path} is larger than {MAX_BYTES:,} bytes; expected names of species.")
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError as error:
-        raise BadInput(f"File not found: {path}") from error
-    except UnicodeDecodeError as error:
-        line = path.read_bytes()[: error.start].count(b"\n") + 1
-        raise BadInput(f"{path}: line {line}: expected UTF-8 text.") from error
-    except OSError as error:
-        raise BadInput(f"{path} cannot be read: {error.strerror}.") from error
-    if "\0" in text:
-        raise BadInput(f"{path}: expected names of species, got a binary file.")
-    return text
+
+    def __init__(
+        self,
+        source: Path | bytes,
+        place: str = "",
+        *,
+        also: Headings = MappingProxyType({}),
+        needed: Callable[[Collection[str]], bool] | None = None,
+    ) -> None:
+        """Open the file; `also` are further headings, and `needed` as for `open_table`, by default `has_names`."""
+        self.table = open_table(source, {**HEADINGS, **also}, needed=needed or has_names, place=place)
+        self.is_table = self.table.heading_line is not None
+        self.n_nameless = 0
+        """Rows without a name, once all are read."""
+        sample = next(self.table.chunks(SAMPLE), None) if self.is_table else None
+        self.columns = _by_cells(self.table.columns, sample)
+        """Meaning -> the columns with such cells, the most specific first."""
+
+    @property
+    def names_species(self) -> bool:
+        """Whether the file is a table with a column of names, not of higher taxa alone."""
+        return self.is_table and has_names(self.columns)
+
+    def lines(self, *, may_have_cells: bool = False) -> Iterator[tuple[int, str]]:
+        """Yield line number and text of a list, without comments (`#`).
+
+        Raises:
+            BadInput: if all lines have the same separators, as in a table, but there is no heading of names; unless
+                they `may_have_cells`.
+        """
+        lines = (each for frame in self.table.chunks() for each in frame[LINE].items())
+        listed = [(int(line), text) for line, text in lines if not text.startswith("#")]
+        separator = self.table.separator
+        is_prose = separator == "," and all(text.count(",") == text.count(", ") for _, text in listed)
+        is_list = separator is None or is_prose or all(_LABEL.match(text) for _, text in listed)
+        if not is_list and not may_have_cells:
+            raise self.table.refused(
+                f"the table has no column of names; its first row is {', '.join(self.table.first)}",
+                line=self.table.first_line,
+                hint=f"Known headings: {', '.join(KNOWN_HEADINGS)}.",
+            )
+        yield from listed
+
+    def rows(self, *, once: bool = False, every: bool = False) -> Iterator[NameRow]:
+        """Yield the rows of a table or a list, without comments (rows that begin with `#`).
+
+        Args:
+            once: of rows with the same names the first alone.
+            every: comments and rows without a name too.
+        """
+        if not self.is_table:
+            yield from (NameRow(line=line, scientific=" ".join(text.split())) for line, text in self.lines())
+            return
+        of_names = [*chain.from_iterable(self.columns.values())]
+        first = self.table.heading[0]
+        for frame in self.table.chunks():
+            found = frame.drop_duplicates(of_names) if once else frame
+            for line, cells in zip(found.index, found.to_dict("records"), strict=True):
+                if cells[first].startswith("#") and not every:
+                    continue
+                row = self._row(int(line), cells)
+                if row.names or every:
+                    yield row
+                else:
+                    self.n_nameless += 1
+
+    def notes(self, used: Iterable[str] = ()) -> list[str]:
+        """Return guesses, skipped rows and columns that are not used, once all rows are read."""
+        nameless = f"{plural(self.n_nameless, 'row')} without a name skipped" if self.n_nameless else ""
+        unused = self.table.unused({*chain.from_iterable(self.columns.values()), *used}) if self.is_table else ""
+        return [note for note in (*self.table.notes, nameless, unused) if note]
+
+    def _row(self, line: int, cells: Mapping[str, str]) -> NameRow:
+        def first(meaning: str) -> str:
+            return next((" ".join(cells[name].split()) for name in self.columns.get(meaning, ()) if cells[name]), "")
+
+        genus, epithet = first("genus"), first("epithet")
+        scientific = with_genus(first("scientific"), genus)
+        if not scientific and epithet:
+            scientific = f"{genus} {epithet.lower()}" if genus and " " not in epithet else ""
+        common, others = first("common"), tuple(filter(None, map(first, (*IN_LANGUAGES, "code"))))
+        if not (scientific or common or others):
+            scientific = next(filter(None, map(first, _HIGHER)), "")
+        return NameRow(line=line, scientific=scientific, common=common, others=others, cells=cells)
 
 
-def table_rows(text: str, path: Path | str) -> list[tuple[int, list[str]]]:
-    """Return `(line number, cells)` of all rows except empty ones and comments (`#`); commas, semicolons or tabs.
+def has_names(found: Collection[str]) -> bool:
+    """Return whether columns of these meanings name species."""
+    return not set(_NAMES).isdisjoint(found) or {"genus", "epithet"} <= set(found)
 
-    Raises:
-        BadInput: if a row cannot be read.
+
+def has_names_or_ranks(found: Collection[str]) -> bool:
+    """Return whether columns of these meanings name species, genera, families, orders or classes."""
+    return has_names(found) or not set(_HIGHER).isdisjoint(found)
+
+
+def _by_cells(columns: Mapping[str, tuple[str, ...]], sample: pd.DataFrame | None) -> dict[str, tuple[str, ...]]:
+    """Return meaning -> columns: those of `either` by their cells, and no scientific names where the cells are none.
+
+    Without a cell that looks so, a column stays one of scientific names unless another has better ones.
     """
-    first = next((line for line in text.splitlines() if line.strip() and not line.startswith("#")), "")
-    delimiter = max(",;\t", key=first.count)
-    # With line ends, since a quoted cell may span lines.
-    reader = csv.reader(text.splitlines(keepends=True), delimiter=delimiter, skipinitialspace=True)
-    rows: list[tuple[int, list[str]]] = []
-    try:
-        for cells in reader:
-            if any(cell.strip() for cell in cells) and not cells[0].startswith("#"):
-                rows.append((reader.line_num, [" ".join(cell.split()) for cell in cells]))
-    except csv.Error as error:
-        raise BadInput(f"{path}: line {reader.line_num}: {error}.") from error
-    return rows
-
-
-def columns_of(heading: Sequence[str]) -> dict[str, int]:
-    """Return known column -> position in a row of headings; empty if it names no species."""
-    folded = [fold(cell) for cell in heading]
-    found = {
-        column: next(i for i, cell in enumerate(folded) if cell in headings)
-        for column, headings in COLUMNS.items()
-        if not set(headings).isdisjoint(folded)
+    found = {meaning: list(names) for meaning, names in columns.items() if meaning != "either"}
+    either = columns.get("either", ())
+    cells = {
+        name: [] if sample is None else [cell for cell in sample[name] if cell]
+        for name in (*columns.get("scientific", ()), *either)
     }
-    has_names = {"scientific", "common", "code"} & set(found) or {"genus", "epithet"} <= set(found)
-    return found if has_names else {}
+    share = {name: sum(map(is_like_a_scientific_name, given)) / max(len(given), 1) for name, given in cells.items()}
+    best = max(share.values(), default=0.0)
+    stated = [name for name in columns.get("scientific", ()) if share[name] or best < 0.5]
+    plain = []
+    for name in either:
+        n_epithets = sum(each.islower() and " " not in each for each in cells[name])
+        if "genus" in columns and n_epithets > share[name] * len(cells[name]):
+            found.setdefault("epithet", []).append(name)
+        elif share[name] >= 0.5:
+            stated.append(name)
+        else:
+            plain.append(name)
+    found["scientific"] = stated
+    if plain and not found.get("common"):
+        found["common"] = plain
+    return {meaning: tuple(names) for meaning, names in found.items() if names}
 
 
-def scientific_name_in(cells: Sequence[str], columns: Mapping[str, int]) -> str:
-    """Return the scientific name in a row, of genus and epithet where the table gives them apart; empty without one."""
-    found = {column: cells[at] for column, at in columns.items() if at < len(cells)}
-    name, genus = found.get("scientific", ""), found.get("genus", "")
-    if not name and genus and (epithet := found.get("epithet")):
-        return f"{genus} {epithet.lower()}"
-    return with_genus(name, genus)
+def is_like_a_scientific_name(text: str) -> bool:
+    """Return whether a text is written like a genus with an epithet."""
+    return _SCIENTIFIC.match(text.capitalize() if text.isupper() else text) is not None
 
 
 def with_genus(name: str, genus: str) -> str:

@@ -10,14 +10,7 @@ from typing import TYPE_CHECKING, Final
 from data.errors import BadInput
 from data.records import LeftOut, Taxon
 from kb import reasons
-from kb.checklist.name_files import (
-    columns_of,
-    common_names_in,
-    read_names_file,
-    scientific_name_in,
-    synonyms_in,
-    table_rows,
-)
+from kb.checklist.name_files import IN_LANGUAGES, NamesFile, common_names_in, synonyms_in
 from kb.checklist.names import fold, without_authorship
 from kb.checklist.selection import RANKS_ABOVE, choices, limits_of, misspelt_genus, own_taxon, taxa_named
 from kb.checklist.stored.formats import SYNONYMS, language_of
@@ -31,10 +24,11 @@ MOST_CHOICES: Final = 8  # of an ambiguous name, in a report
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NameList:
-    """The species of a table of names, and the unmatched rows."""
+    """The species of a table of names, the unmatched rows, and guesses, skipped rows and unused columns in words."""
 
     taxa: tuple[Taxon, ...]
     left_out: tuple[LeftOut, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,8 +52,8 @@ class _Row:
 def read_names(path: Path | str, checklist: Checklist, *, may_be_empty: bool = False) -> NameList:
     """Return the species of a table of names, in its order, each once.
 
-    The table is CSV (comma, semicolon or tab) with a column `scientific_name` or `common_name` or both, in any case and
-    order, or a plain list with one name per line; lines that begin with `#` and empty lines are skipped. Ranks,
+    The table is any that `data.tables` reads, with a column of scientific or common names or both, or a plain list
+    with one name per line; lines that begin with `#`, empty lines and rows without a name are skipped. Ranks,
     `common_name_de` (any language) and `synonyms` are optional, as in a checklist. The
     scientific name is looked up first. A row that is not in the checklist makes a taxon of its own if it has a
     scientific name and a class, order, family or common name (so that frogs can be built from a table); otherwise it
@@ -72,7 +66,7 @@ def read_names(path: Path | str, checklist: Checklist, *, may_be_empty: bool = F
     """
     taxa: dict[str, Taxon] = {}
     unmatched: list[LeftOut] = []
-    rows = list(_rows(Path(path)))
+    rows = list(_rows(NamesFile(Path(path))))
     genera = {row.scientific.split(" ")[0] for row in rows if " " in row.scientific}
     for row in rows:
         found = _species_of_row(row, checklist, genera)
@@ -94,22 +88,19 @@ def names_in(path: Path) -> list[str]:
     Raises:
         BadInput: with the line number, if the table is not readable or has no names.
     """
-    return list(dict.fromkeys(row.names[0] for row in _rows(path)))
+    return list(dict.fromkeys(row.names[0] for row in _rows(NamesFile(path))))
 
 
-def unused_columns(path: Path) -> list[str]:
-    """Return the headings of such a table that `read_names` does not read; empty for a plain list.
+def notes_on(path: Path) -> list[str]:
+    """Return guesses about such a table, its skipped rows, and its columns that `read_names` does not read.
 
     Raises:
         BadInput: if the table is not readable.
     """
-    heading = next((cells for _, cells in table_rows(read_names_file(path), path)), [])
-    columns = columns_of(heading)
-    if not _names(columns):
-        return []
-    used = {*map(columns.get, ("scientific", "epithet", "common")), *_by_heading(heading, RANKS_ABOVE).values()}
-    used |= {*_by_heading(heading, SYNONYMS).values(), *_languages(heading, columns)}
-    return [cell for i, cell in enumerate(heading) if cell and i not in used]
+    file = NamesFile(path)
+    for _ in file.rows():
+        pass
+    return file.notes([*_above(file).values(), *_synonyms(file), *_languages(file)])
 
 
 def _species_of_row(row: _Row, checklist: Checklist, genera: set[str]) -> Taxon | LeftOut:
@@ -169,53 +160,55 @@ def _own(row: _Row, *, may_be_one_word: bool) -> Taxon | None:
     return replace(made, synonyms=row.synonyms, names_by_language=row.by_language)
 
 
-def _rows(path: Path) -> Iterator[_Row]:
-    rows = table_rows(read_names_file(path), path)
-    if not rows:
-        raise BadInput(f"{path}: expected names of species, got an empty table.")
-    (first, heading), *body = rows
-    columns = columns_of(heading)
-    is_plain = not _names(columns)
-    if is_plain:
-        if len(heading) > 1:
-            expected = "expected a column scientific_name or common_name"
-            raise BadInput(f"{path}: line {first}: {expected}, got {', '.join(heading)}.")
-        heading, columns, body = [], {"scientific": 0}, rows
-    ranks, synonyms = _by_heading(heading, RANKS_ABOVE), _by_heading(heading, SYNONYMS)
-    languages = _languages(heading, columns)
-    for number, cells in body:
-        if is_plain and len(cells) > 1:
-            raise BadInput(f"{path}: line {number}: expected one name per line, got {len(cells)} columns.")
-        cell = dict(enumerate(cells)).get
+def _rows(file: NamesFile) -> Iterator[_Row]:
+    ranks, synonyms, languages = _above(file), _synonyms(file), _languages(file)
+    row = None
+    for row in file.rows():
         by_language: dict[str, tuple[str, ...]] = {}
-        for i, language in languages.items():
-            if names := common_names_in(cell(i, "")):
+        for column, language in languages.items():
+            if names := common_names_in(row.cells[column]):
                 by_language[language] = (*by_language.get(language, ()), *names)
-        row = _Row(
-            line=number,
-            scientific=scientific_name_in(cells, columns),
-            common_names=common_names_in(cell(columns.get("common", -1), "")),
-            above={rank: cells[i] for rank, i in ranks.items() if cell(i)},
+        found = _Row(
+            line=row.line,
+            scientific=row.scientific,
+            common_names=common_names_in(row.common),
+            above={rank: name for rank, column in ranks.items() if (name := higher_name(row.cells[column]))},
             by_language=by_language,
-            synonyms=tuple(name for i in synonyms.values() for name in synonyms_in(cell(i, ""))),
+            synonyms=tuple(name for column in synonyms for name in synonyms_in(row.cells[column])),
         )
-        if not row.names:
-            raise BadInput(f"{path}: line {number}: expected a name, got an empty cell.")
-        yield row
+        if found.names:
+            yield found
+    if row is None:
+        raise file.table.refused(
+            "no row has a name" if file.n_nameless else "expected names of species, got an empty table"
+        )
 
 
-def _names(columns: Mapping[str, int]) -> bool:
-    """Return whether a table has a column of names, or columns of genera and epithets."""
-    return bool({"scientific", "common"} & set(columns)) or {"genus", "epithet"} <= set(columns)
+def higher_name(cell: str) -> str:
+    """Return the name of a higher taxon in a cell, without a common one: `Paridae (Tits)`, `PASSERIFORMES`."""
+    name = cell.partition("(")[0].strip()
+    return name.capitalize() if name.isupper() or name.islower() else name
 
 
-def _by_heading(heading: Sequence[str], wanted: Sequence[str]) -> dict[str, int]:
-    """Return known heading -> its position."""
-    folded = [fold(cell) for cell in heading]
-    return {name: folded.index(name) for name in wanted if name in folded}
+def _above(file: NamesFile) -> dict[str, str]:
+    """Return rank -> column of the taxa above."""
+    found = _by_heading(file, RANKS_ABOVE)
+    return found | {rank: columns[0] for rank, columns in file.columns.items() if rank in RANKS_ABOVE}
 
 
-def _languages(heading: Sequence[str], columns: Mapping[str, int]) -> dict[int, str]:
-    """Return position -> language of the columns of common names that state one."""
-    taken = {columns.get("scientific"), columns.get("common")}
-    return {i: language for i, cell in enumerate(heading) if i not in taken and (language := language_of(cell))}
+def _synonyms(file: NamesFile) -> list[str]:
+    return list(_by_heading(file, SYNONYMS).values())
+
+
+def _by_heading(file: NamesFile, wanted: Sequence[str]) -> dict[str, str]:
+    """Return known heading -> its column."""
+    folded = {fold(name): name for name in reversed(file.table.heading)} if file.is_table else {}
+    return {name: folded[name] for name in wanted if name in folded}
+
+
+def _languages(file: NamesFile) -> dict[str, str]:
+    """Return column of common names that states a language -> the language."""
+    taken = {*file.columns.get("scientific", ()), *file.columns.get("common", ())}
+    shown = [name for name in file.table.heading if file.is_table and name not in taken]
+    stated = {name: language for name in shown if (language := language_of(name))}
+    return stated | {name: meaning for meaning in IN_LANGUAGES for name in file.columns.get(meaning, ())}

@@ -1,8 +1,8 @@
 """Species lists of a place in common formats, matched with the species of a knowledge base.
 
 Formats: eBird bar charts (their frequencies give the quarters of months with sightings), tables with a column of
-scientific or English names (eBird's life lists and own data, our CSV), JSON arrays of names or codes (eBird's API), and
-plain text with one name or code per line.
+scientific or English names (eBird's life lists and own data, our CSV, Excel), JSON arrays of names or codes (eBird's
+API), and plain text with one name or code per line.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from data.codec import load_json
 from data.contracts import Checklist
 from data.errors import BadInput
 from data.records import Taxon, taxon_id
+from data.tables import read_text
 from kb.checklist.avilist import load_checklist
 from kb.checklist.cub_names import CUB_NAMES
-from kb.checklist.name_files import KNOWN_HEADINGS, columns_of, read_names_file, scientific_name_in, table_rows
+from kb.checklist.name_files import NamesFile, has_names_or_ranks
 from kb.checklist.names import fold
-from kb.checklist.reconcile import MatchedName, UnmatchedName, names_of_label, reconciler_of
+from kb.checklist.reconcile import MatchedName, UnmatchedName, reconciler_of
 
 Kind = Literal["bar chart", "table", "JSON", "names"]
 N_QUARTERS: Final = 48
@@ -45,10 +46,12 @@ class ListedName:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedNames:
-    """Contents of a list file, each name once."""
+    """Contents of a list file; of tables, each name once."""
 
     kind: Kind
     lines: tuple[ListedName, ...]
+    notes: tuple[str, ...] = ()
+    """Guesses, skipped rows and unused columns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,16 +79,27 @@ class MatchedNames:
         return frozenset(filter(None, self.of_rows)).union(*self.groups.values())
 
 
-def read_list(path: Path) -> ListedNames:
-    """Return the names in a file of any of the formats above.
+def read_list(source: Path | bytes, place: str = "") -> ListedNames:
+    """Return the names in a file, or its content, of any of the formats above; `place` is its name in messages.
 
     Raises:
-        BadInput: if there is no such file, it is not UTF-8 text, or it holds no names.
+        BadInput: if there is no such file, it cannot be read, or it holds no names.
     """
-    text = read_names_file(path)
-    listed = _of_json(text) or _of_bar_chart(text) or _of_table(text, path) or _of_lines(text)
+    place = place or str(source)
+    listed = _of_json(source, place)
+    if listed is None:
+        file = NamesFile(source, place, needed=has_names_or_ranks)
+        if file.is_table:
+            rows = (([*row.names], None) for row in file.rows(once=True))
+            listed = _listed("table" if file.names_species else "names", rows)
+        else:
+            lines = [text for _, text in file.lines()]
+            listed = _of_bar_chart(lines) or ListedNames(
+                kind="names", lines=tuple(ListedName(names=(" ".join(line.split()),)) for line in lines)
+            )
+        listed = replace(listed, notes=tuple(file.notes()))
     if not listed.lines:
-        raise BadInput(f"{path}: expected names of species, found none.")
+        raise BadInput(f"{place}: expected names of species, found none.")
     return listed
 
 
@@ -96,10 +110,11 @@ def match_list(listed: ListedNames, taxa: Sequence[Taxon], checklist: Checklist 
     rows are birds that were not identified further.
     """
     checklist = load_checklist() if checklist is None else checklist
-    matches = match_names([line.names for line in listed.lines], taxa, checklist)
+    lines = list({line.names[0]: line for line in reversed(listed.lines)}.values())[::-1]
+    matches = match_names([line.names for line in lines], taxa, checklist)
     quarters: dict[str, frozenset[int]] = {}
     always: set[str] = set()
-    for line, in_kb in zip(listed.lines, matches.of_rows, strict=True):
+    for line, in_kb in zip(lines, matches.of_rows, strict=True):
         if in_kb is not None and line.quarters is None:
             always.add(in_kb)
         elif in_kb is not None and line.quarters is not None:
@@ -177,25 +192,37 @@ def _with_neighbours(quarters: frozenset[int]) -> frozenset[int]:
     return frozenset((quarter + step) % N_QUARTERS for quarter in quarters for step in (-1, 0, 1))
 
 
-def _of_json(text: str) -> ListedNames | None:
-    if not text.lstrip().startswith("["):
-        return None
+def _of_json(source: Path | bytes, place: str) -> ListedNames | None:
+    if isinstance(source, Path) and source.suffix.lower() != ".json":
+        try:
+            with source.open("rb") as file:
+                head = file.read(64)
+        except OSError:
+            return None
+        if not head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith((b"[", b"{")):
+            return None
+    text, notes = read_text(source, place)
     try:
-        entries = load_json(text)
+        read = load_json(text)
     except ValueError:
         return None
-    rows = [
-        [str(entry.get(key) or "") for key in ("sciName", "comName", "speciesCode")]
-        if isinstance(entry, dict)
-        else [str(entry)]
-        for entry in entries
-    ]
-    return _listed("JSON", [(row, None) for row in rows])
+    entries = read.get("results", []) if isinstance(read, dict) else read
+    rows = [_names_of_entry(entry) for entry in entries if isinstance(entry, str | dict)]
+    return replace(_listed("JSON", [(row, None) for row in rows]), notes=tuple(notes))
 
 
-def _of_bar_chart(text: str) -> ListedNames | None:
+def _names_of_entry(entry: str | dict[str, object]) -> list[str]:
+    """Return the names in an entry of eBird's or iNaturalist's lists."""
+    if isinstance(entry, str):
+        return [entry]
+    about = entry.get("taxon", entry)
+    keys = ("sciName", "scientificName", "name", "comName", "preferred_common_name", "commonName", "speciesCode")
+    return [str(about.get(key) or "") for key in keys] if isinstance(about, dict) else []
+
+
+def _of_bar_chart(lines: Iterable[str]) -> ListedNames | None:
     rows = []
-    for line in text.splitlines():
+    for line in lines:
         name, *cells = line.rstrip("\t").split("\t")
         try:
             frequencies = [float(cell) for cell in cells if cell.strip()]
@@ -208,32 +235,6 @@ def _of_bar_chart(text: str) -> ListedNames | None:
         common = html.unescape(_TAG.sub("", _EMPHASISED.sub("", name))).replace("()", "").strip()
         rows.append(([html.unescape(scientific.group(1)) if scientific else "", common], seen))
     return _listed("bar chart", [row for row in rows if row[1]]) if rows else None
-
-
-def _of_table(text: str, path: Path) -> ListedNames | None:
-    rows = table_rows(text, path)
-    columns = columns_of(rows[0][1]) if rows else {}
-    others = [columns[name] for name in ("common", "code") if name in columns]
-    if not columns:
-        if rows and names_of_label(";".join(rows[0][1])):
-            return None  # SpeciesNet's labels, one a line
-        if rows and len(rows[0][1]) > 1 and len({len(cells) for _, cells in rows}) == 1:
-            found = ", ".join(rows[0][1])
-            raise BadInput(
-                f"{path}: line {rows[0][0]}: the table has no column of names; its first row is {found}.",
-                hint=f"Known headings: {', '.join(KNOWN_HEADINGS)}.",
-            )
-        return None
-    named = (
-        ([scientific_name_in(cells, columns), *(cells[i] for i in others if i < len(cells))], None)
-        for _, cells in rows[1:]
-    )
-    return _listed("table", named)
-
-
-def _of_lines(text: str) -> ListedNames:
-    lines = (line.strip() for line in text.splitlines())
-    return _listed("names", [([line], None) for line in lines if not line.startswith("#")])
 
 
 def _listed(kind: Kind, rows: Iterable[tuple[Sequence[str], frozenset[int] | None]]) -> ListedNames:

@@ -17,6 +17,7 @@ from data.errors import BadImage, BadInput, StoreError
 from data.files import sha256_hex, writer_lock
 from data.lexicon.words import GENERAL, group_of_taxon
 from data.records import HIGHER_RANKS, Added, Anchor, Article, Source, Statement, Summary, TakenText, Taxon, Term
+from data.tables import read_text
 from kb.checklist.names import fold
 from kb.distill.distiller_names import AS_IS
 from kb.distill.extractive import ExtractiveDistiller
@@ -48,16 +49,12 @@ class OwnText:
 
 
 def read_text_file(file: Path, *, licence: str | None = None, url: str | None = None) -> OwnText:
-    """Return the text of a UTF-8 file, with the file name as title.
+    """Return the text of a file, with the file name as title.
 
     Raises:
-        BadInput: if it is not UTF-8.
+        BadInput: if it is no text.
     """
-    try:
-        text = file.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise BadInput(f"{file} is not UTF-8 text: {error.reason} at byte {error.start}") from error
-    return OwnText(text=text, title=file.name, licence=licence, url=url)
+    return OwnText(text=read_text(file)[0], title=file.name, licence=licence, url=url)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

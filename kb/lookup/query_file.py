@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from data.codec import load_json
 from data.errors import BadInput
 from data.files import read_lines
+from data.tables import open_table, read_text
 
-TEXT_COLUMNS = ("query_text", "text", "query")
-ID_COLUMNS = ("query_id", "id")
+COLUMNS = {"text": ("query_text", "text", "query"), "query_id": ("query_id", "id")}
+"""Meaning -> headings of a table."""
+TABLES = (".csv", ".tsv", ".xlsx")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,29 +29,27 @@ def read_queries(path: Path) -> list[FileQuery]:
     Raises:
         BadInput: if it is not UTF-8, has no column of queries, or is empty; with the line.
     """
-    lines = read_lines(path)
     suffix = path.suffix.lower()
-    if suffix == ".csv":
-        head, *below = list(csv.reader(io.StringIO("\n".join(lines)))) or [[]]
-        columns = [name.strip().lower() for name in head]
-        if not set(TEXT_COLUMNS) & set(columns):
-            expected = f"Expected one of {', '.join(TEXT_COLUMNS)} in its first line"
-            raise BadInput(f"{path} has no column of queries.", hint=expected)
-        found = [_query(dict(zip(columns, row, strict=False))) for row in below]
+    if suffix in TABLES:
+        found = _of_table(path)
     elif suffix in (".jsonl", ".ndjson"):
-        found = [_of_job(line, f"{path} line {n}") for n, line in enumerate(lines, start=1) if line.strip()]
+        lines = enumerate(read_lines(path), start=1)
+        found = [_of_job(line, f"{path} line {n}") for n, line in lines if line.strip()]
     else:
-        found = [FileQuery(text=line.strip()) for line in lines]
+        found = [FileQuery(text=line.strip()) for line in read_text(path)[0].split("\n")]
     if not any(query.text for query in found):
         raise BadInput(f"{path} has no queries.")
     return [query for query in found if query.text]
 
 
-def _query(row: Mapping[str, object]) -> FileQuery:
-    text, query_id = (
-        next((row[name] for name in names if row.get(name) is not None), None) for names in (TEXT_COLUMNS, ID_COLUMNS)
-    )
-    return FileQuery(text=str(text or "").strip(), query_id=None if query_id is None else str(query_id))
+def _of_table(path: Path) -> list[FileQuery]:
+    table = open_table(path, COLUMNS, needed=lambda found: "text" in found)
+    if table.heading_line is None:
+        expected = f"Expected one of {', '.join(COLUMNS['text'])} in its first line"
+        raise table.refused("the table has no column of queries", hint=expected)
+    texts, ids = table.columns["text"], table.columns.get("query_id", ())
+    rows = table.frame.to_dict("records")
+    return [FileQuery(text=row[texts[0]], query_id=next((row[name] for name in ids), "") or None) for row in rows]
 
 
 def _of_job(line: str, place: str) -> FileQuery:
@@ -63,4 +60,5 @@ def _of_job(line: str, place: str) -> FileQuery:
         raise BadInput(f"{place}: expected a JSON object with a `text`") from error
     if not isinstance(query, str) or not query.strip():
         raise BadInput(f"{place}: expected a text, got {query!r}")
-    return _query({"text": query, "query_id": row.get("query_id")})
+    query_id = row.get("query_id")
+    return FileQuery(text=query.strip(), query_id=None if query_id is None else str(query_id))

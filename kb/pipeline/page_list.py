@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from data.contracts import Checklist
 from data.errors import BadInput
 from data.records import LeftOut, PageRef, Taxon
+from data.tables import cells_of
 from kb import reasons
 from kb.addresses import is_web_address
-from kb.checklist.name_files import columns_of, read_names_file, scientific_name_in, table_rows
+from kb.checklist.name_files import NamesFile
 from kb.checklist.names import fold
 from kb.checklist.selection import species_named
 from kb.sources.web_pages import page_of
 
-_ADDRESS = frozenset(("address", "url", "page", "link", "file"))
-_NAME = "name"
-_TERM = "term"
+_HEADINGS: Final = {"address": ("address", "url", "page", "link", "file"), "term": ("term",)}
 HINT = "Expected a name and an address a row, such as: Mallard,https://example.org/mallard"
 
 
@@ -38,32 +38,24 @@ def read_pages(path: Path, checklist: Checklist, held: Sequence[Taxon] = ()) -> 
     `scientific_name`; without such a column, other names in lower case are terms. Files are relative to the table.
 
     Args:
-        path: CSV with commas, semicolons or tabs; lines that begin with `#` are skipped.
+        path: any table that `data.tables` reads; lines that begin with `#` are skipped.
         checklist: the checklist.
         held: the species of the knowledge base, which come first.
 
     Raises:
         BadInput: with the line number, if a row has no name or no address, or if no row can be used.
     """
-    rows = table_rows(read_names_file(path), path)
-    if not rows:
-        raise BadInput(f"{path}: expected names and addresses, got an empty table.", hint=HINT)
-    columns = _columns(rows[0][1])
-    body = rows[1:] if columns else rows
-    columns = columns or {_NAME: 0, "address": 1}
     by_name = {fold(name): taxon for taxon in held for name in taxon.names}
     pages: dict[str, tuple[Taxon, PageRef]] = {}
     terms: dict[tuple[str, str], None] = {}
     left_out = []
-    for number, cells in body:
-        row = {column: cells[i] for column, i in columns.items() if i < len(cells) and cells[i]}
-        if whole := scientific_name_in(cells, columns):
-            row["scientific"] = whole
-        address, place = row.get("address"), f"{path}: line {number}"
-        term = row.get(_TERM)
-        name = row.get("scientific") or row.get("common") or row.get(_NAME) or term
+    number = 0
+    for number, row in _rows(path):
+        address, place, term = row.get("address"), f"{path}: line {number}", row.get("term")
+        name = row.get("scientific") or row.get("common") or term
         if not address or not name:
-            raise BadInput(f"{place}: expected a name and an address, got {', '.join(cells)!r}.", hint=HINT)
+            given = ", ".join(filter(None, (name, address)))
+            raise BadInput(f"{place}: expected a name and an address, got {given!r}.", hint=HINT)
         if not is_web_address(address):
             address = str((path.parent / address).resolve())
         try:
@@ -73,33 +65,38 @@ def read_pages(path: Path, checklist: Checklist, held: Sequence[Taxon] = ()) -> 
             raise BadInput(f"{place}: {error}", hint=error.hint) from error
         if taxon is not None:
             pages.setdefault(page.subject_id, (taxon, page))
-        elif term or (_NAME in row and name[:1].islower()):
+        elif term or (row.get("may be a term") and name[:1].islower()):
             terms[name, page.title] = None
         else:
             near = ", ".join(checklist.suggest(name, 3))
             detail = f"line {number}" + (f"; did you mean {near}?" if near else "")
             left_out.append(LeftOut(name=name, reason=reasons.NOT_IN_CHECKLIST, detail=detail))
+    if not number:
+        raise BadInput(f"{path}: expected names and addresses, got an empty table.", hint=HINT)
     if not pages and not terms:
         raise BadInput(f"{path}: none of the names are in {checklist.name}.", hint=left_out[0].detail)
     return PageList(pages=tuple(pages.values()), terms=tuple(terms), left_out=tuple(left_out))
 
 
-def _columns(heading: Sequence[str]) -> dict[str, int]:
-    """Return column -> position, or {} for a first row without headings."""
-    folded = [fold(cell) for cell in heading]
-    address = next((i for i, cell in enumerate(folded) if cell in _ADDRESS), None)
-    if address is None:
-        return {}
-    columns = {**columns_of(heading), "address": address}
-    if _TERM in folded:
-        columns[_TERM] = folded.index(_TERM)
-    if "common" in columns and folded[columns["common"]] == _NAME:
-        columns[_NAME] = columns.pop("common")
-    return columns
+def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield line and cells of each row by meaning; without a heading, those of a name and an address."""
+    file = NamesFile(path, also=_HEADINGS, needed=lambda found: "address" in found)
+    if not file.is_table:
+        for line, text in file.lines(may_have_cells=True):
+            cells = cells_of(text, file.table.separator or ",")
+            yield line, dict(zip(("common", "address"), cells, strict=False)) | {"may be a term": "yes"}
+        return
+    is_mixed = any(fold(name) == "name" for name in file.columns.get("common", ()))
+    for row in file.rows(every=True):
+        if row.cells[file.table.heading[0]].startswith("#"):
+            continue
+        found = {meaning: row.cells[file.columns[meaning][0]] for meaning in _HEADINGS if meaning in file.columns}
+        found |= {"scientific": row.scientific, "common": row.common, "may be a term": "yes" if is_mixed else ""}
+        yield row.line, {meaning: cell for meaning, cell in found.items() if cell}
 
 
 def _taxon(row: Mapping[str, str], name: str, checklist: Checklist, by_name: Mapping[str, Taxon]) -> Taxon | None:
-    for each in (row.get("scientific"), row.get("common"), row.get(_NAME)):
+    for each in (row.get("scientific"), row.get("common")):
         if each and (taxon := by_name.get(fold(each)) or checklist.find(each)) is not None:
             if taxon.rank != "species":
                 raise BadInput(f"{each} is a {taxon.rank}, expected a species.")

@@ -14,7 +14,6 @@ read like a wiki page.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -38,6 +37,7 @@ from data.records import (
     Source,
     Taxon,
 )
+from data.tables import open_table, read_text
 from kb import reasons
 from kb.checklist.names import fold
 from kb.distill.terms import term_id
@@ -46,6 +46,13 @@ from kb.sources.article_source import MAX_PIXELS, SMALLEST_SIDE_PX, AnchorBatch,
 ARTICLE_SUFFIXES = (".txt", ".md", ".html", ".htm")
 TERMS_FOLDER = "terms"
 CREDITS = "credits.csv"
+CREDIT_HEADINGS = {
+    "file": ("file", "file name", "photo", "image"),
+    "author": ("author", "photographer", "creator", "credit"),
+    "licence": ("licence", "license"),
+    "url": ("url", "source", "link"),
+}
+"""Column -> its headings in `credits.csv`."""
 EMPTY = 0
 """Revision of a folder without text and photos."""
 MAX_PHOTO_BYTES = 100_000_000
@@ -151,7 +158,7 @@ class FolderSource(ArticleSource):
         for page in pages:
             try:
                 yield page, self._read(page)
-            except (OSError, UnicodeDecodeError, BadInput) as error:
+            except (OSError, BadInput) as error:
                 yield page, Failure(taxon=page.title, stage="fetch", reason=f"{page.title}: {error}")
 
     def parse(self, fetched: FetchedPage) -> Article:
@@ -180,7 +187,7 @@ class FolderSource(ArticleSource):
         files, photos, _ = _contents(path)
         if not files and not photos:
             return LeftOut(name=page.title, reason=reasons.NO_PAGE, detail="missing, or without text and photos")
-        body = "\n\n".join([file.read_text(encoding="utf-8-sig") for file in files])
+        body = "\n\n".join([read_text(file)[0] for file in files])
         if not body.strip() and not any(map(_is_readable, photos)):
             return LeftOut(name=page.title, reason=reasons.NO_PAGE, detail=f"{page.title}: no readable text or photo")
         return FetchedPage(
@@ -210,7 +217,7 @@ class FolderSource(ArticleSource):
                     key,
                     url=credit.get("url") or None,
                     author=credit.get("author") or None,
-                    licence=credit.get("licence") or credit.get("license") or None,
+                    licence=credit.get("licence") or None,
                 )
             except (BadImage, OSError) as error:
                 skipped.append(LeftOut(name=figure.file, reason=reasons.UNREADABLE, detail=str(error)))
@@ -225,20 +232,17 @@ class FolderSource(ArticleSource):
 
 
 def _read_credits(path: Path) -> dict[str, dict[str, str]]:
-    """Return file name -> its row in a `credits.csv`; empty if the file does not exist."""
+    """Return file name -> its credit in a `credits.csv`; empty if the file does not exist."""
     if not path.is_file():
         return {}
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as lines:
-            rows = csv.DictReader(lines, skipinitialspace=True)
-            rows.fieldnames = [(name or "").strip().lower() for name in rows.fieldnames or ()]
-            if "file" not in rows.fieldnames:
-                got = ",".join(rows.fieldnames)
-                raise BadInput(f"{path}: line 1: expected the columns file,author,licence,url, got {got}")
-            stripped = [{name: text.strip() for name, text in row.items() if isinstance(text, str)} for row in rows]
-            return {row["file"]: row for row in stripped if row.get("file")}
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise BadInput(f"{path} is not a UTF-8 table: {error}") from error
+    table = open_table(path, CREDIT_HEADINGS, needed=lambda found: "file" in found)
+    if table.heading_line is None:
+        got = ", ".join(table.first) or "an empty file"
+        raise table.refused(f"expected the columns file,author,licence,url, got {got}", line=table.first_line)
+    column_of = {meaning: columns[0] for meaning, columns in table.columns.items()}
+    rows = table.frame.to_dict("records")
+    found = [{meaning: row[column] for meaning, column in column_of.items()} for row in rows]
+    return {credit["file"]: credit for credit in found if credit["file"]}
 
 
 def _by_file(rows: Mapping[str, dict[str, str]], files: Sequence[str]) -> tuple[dict[str, dict[str, str]], list[str]]:

@@ -7,11 +7,10 @@ import pytest
 
 from data.errors import BadInput, UnknownTaxon
 from data.records import LeftOut, Taxon
-from kb.checklist import name_files
 from kb.checklist.avilist import is_bird, load_checklist, profile_for
-from kb.checklist.name_files import columns_of, read_names_file, table_rows
+from kb.checklist.name_files import NamesFile, has_names_or_ranks
 from kb.checklist.names import epithet_stem, fold, name_key, near_names, parse_name
-from kb.checklist.names_table import read_names, unused_columns
+from kb.checklist.names_table import notes_on, read_names
 from kb.checklist.selection import select
 from kb.checklist.shelf import checklist_of_species, is_of_build
 from kb.pipeline.selection import N_ASKED, Selection, with_profile
@@ -78,22 +77,43 @@ def test_a_scientific_name_has_its_words_and_rank() -> None:
     assert name_key("Salix alba var. vitellina") == name_key("Salix alba vitellina")
 
 
-def test_tables_are_read_with_any_delimiter_and_known_headings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = ["# of 2026", "", "Sci Name,English", "Pica  pica, Magpie ", ",", '"Bubo\nbubo",Owl']
-    for delimiter in ",;\t":
-        text = "\n".join(line.replace(",", delimiter) for line in lines)
-        assert table_rows(text, "t.csv") == [
-            (3, ["Sci Name", "English"]), (4, ["Pica pica", "Magpie"]), (7, ["Bubo bubo", "Owl"]),
-        ]  # fmt: skip
-    assert columns_of(["Common Name", "Scientific_name"]) == {"common": 0, "scientific": 1}
-    assert columns_of(["Family", "PRIMARY_COM_NAME", "name"]) == {"family": 0, "common": 1}
-    assert columns_of(["Genus", "Specific epithet"]) == {"genus": 0, "epithet": 1}
-    assert columns_of(["family", "genus"]) == columns_of(["Pica pica", "Magpie"]) == {}
-    path = table(tmp_path, "Pica pica\n")
-    monkeypatch.setattr(name_files, "MAX_BYTES", 10)
-    assert read_names_file(path) == "Pica pica\n"
-    with pytest.raises(BadInput, match="larger than 10 bytes"):
-        read_names_file(table(tmp_path, "Pica pica\n\n"))
+NAMES_OF_ROWS: dict[str, tuple[str, list[tuple[str, ...]]]] = {
+    "the most specific heading": (
+        "Species,Scientific name\nBlackbird,Turdus merula\nRed Fox,Vulpes vulpes\n",
+        [("Turdus merula", "Blackbird"), ("Vulpes vulpes", "Red Fox")],
+    ),
+    "a heading of another country": (
+        "Art;Wissenschaftlicher Name;Deutscher Name\nx;Turdus merula;Amsel\n", [("Turdus merula", "x", "Amsel")],
+    ),
+    "words in another order": ("NAME_SPECIES;LATIN_SPECIES\nAmsel;Turdus merula\n", [("Turdus merula", "Amsel")]),
+    "words joined": ("mainCommonName,scientificName\nGreat Tit,Parus major\n", [("Parus major", "Great Tit")]),
+    "English names as species": ("Species,n\nRed fox,1\nRoe deer,2\nEuropean badger,1\n",
+                                 [("Red fox",), ("Roe deer",), ("European badger",)]),
+    "scientific names as species": ("Species;Nombre común\nParus major;Carbonero\n", [("Parus major", "Carbonero")]),
+    "no scientific names in their column": (
+        "Scientific name,Taxon\nmagpie,Pica pica\nowl,Bubo bubo\n", [("Pica pica",), ("Bubo bubo",)],
+    ),
+    "genus and species": ("class,genus,species,common_name\nAves,Tyto,alba,Owl\nAves,,,Bird\nAves,No CV,No CV,Blank\n",
+                          [("Tyto alba", "Owl"), ("Bird",), ("Blank",)]),
+    "empty cells of R": ('"","scientificName","commonName","class"\n"1",NA,"Great Tit","Aves"\n"2",NA,NA,"Aves"\n',
+                         [("Great Tit",), ("Aves",)]),
+    "families": ("family\nGruidae\n", [("Gruidae",)]),
+    "a comment": ("species\n#Parus major\nPica  pica\n", [("Pica pica",)]),
+    "lines": ("# mine\nPica  pica\nWarbler, Wilson's\n", [("Pica pica",), ("Warbler, Wilson's",)]),
+    "lines with entities": ("Cooper&#39;s Hawk\n", [("Cooper's Hawk",)]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "names"), NAMES_OF_ROWS.values(), ids=NAMES_OF_ROWS)
+def test_columns_of_names_are_found_by_meaning_and_cells(text: str, names: list[tuple[str, ...]]) -> None:
+    assert [row.names for row in NamesFile(text.encode(), needed=has_names_or_ranks).rows()] == names
+
+
+def test_rows_without_a_name_and_unused_columns_are_told() -> None:
+    file = NamesFile(b"species,count,site\nParus major,1,a\n,2,b\nNA,3,c\n", "names.csv")
+    assert [row.line for row in file.rows()] == [2]
+    assert file.notes() == ["2 rows without a name skipped", "2 columns not used: count, site"]
+    assert file.notes(["site"])[1] == "1 column not used: count"
 
 
 def test_a_row_gives_synonyms_ranks_and_names_by_language(tmp_path: Path) -> None:
@@ -103,14 +123,14 @@ def test_a_row_gives_synonyms_ranks_and_names_by_language(tmp_path: Path) -> Non
         lineage={"kingdom": "Animalia", "family": "Papilionidae", "genus": "Papilio"},
         synonyms=("Papilio sphyrus", "Papilio aliaska"), names_by_language={"de": ("Schwalbenschwanz",)},
     )  # fmt: skip
-    assert unused_columns(table(tmp_path)) == ["site"]
+    assert notes_on(table(tmp_path)) == ["1 column not used: site"]
     made = checklist_of_species(species, tmp_path / "c.sqlite", "names")
     assert (made.name, made.n_species, is_of_build(made), is_of_build(CHECKLIST)) == ("names", 2, True, False)
     for name in ("Papilio aliaska", "schwalbenschwanz", "Swallowtail"):
         assert made.find(name) == species[0]
     again = checklist_of_species(species, tmp_path / "d.sqlite", "names")
     assert again.digest == made.digest != checklist_of_species(species[:1], tmp_path / "e.sqlite", "names").digest
-    assert unused_columns(table(tmp_path, "Snowy Owl\nMerlin\n")) == []
+    assert notes_on(table(tmp_path, "Snowy Owl\nMerlin\n")) == []
     (owl,) = read_names(table(tmp_path, "common_name,common_name_de\nSnowy Owl,Schneeeule\n"), CHECKLIST).taxa
     assert (owl.common_name, owl.names_by_language) == ("Snowy Owl", {"de": ("Schneeeule",)})
     other_class = table(tmp_path, "scientific_name,common_name,class\nPsyche nova,Snowy Owl,Insecta\n")
@@ -180,12 +200,10 @@ def test_a_bad_table_is_refused_with_the_reason_and_line(tmp_path: Path) -> None
     path = tmp_path / "names.csv"
     for content, message in (
         ("", "got an empty table"),
-        ("id,notes\n1,red\n", "line 1: expected a column scientific_name or common_name, got id, notes"),
-        ("scientific_name,notes\nCardinalis cardinalis,x\n,y\n", "line 3: expected a name, got an empty cell"),
-        ("Cardinalis cardinalis\nMerlin,Falco\n", "line 2: expected one name per line, got 2 columns"),
+        ("id,notes\n1,red\n", "line 1: the table has no column of names; its first row is id, notes"),
+        ("scientific_name,notes\n,y\n", "no row has a name"),
         ("scientific_name\nFoo barus\n", "none of the names are in AviList 2025"),
         ("a\0b", "binary file"),
-        ("common_name\nMerlin\nR\xfcppell's Vulture\n".encode("latin-1"), "line 3: expected UTF-8"),
     ):
         path.write_bytes(content.encode() if isinstance(content, str) else content)
         with pytest.raises(BadInput, match=message):

@@ -102,9 +102,9 @@ def test_files_without_a_list_are_refused(tmp_path: Path) -> None:
         with pytest.raises(BadInput, match=message):
             read_list(tmp_path / "x.txt")
     assert matched(tmp_path, "[" * 100_000).taxon_ids == frozenset(), "no JSON, no names"
-    message = "line 2: the table has no column of names; its first row is bird, Count"
+    message = "line 2: the table has no column of names; its first row is beast, Count"
     with pytest.raises(BadInput, match=message) as caught:
-        read_list(written(tmp_path, "# ours\nbird,Count\nLesser Scaup,3\n"))
+        read_list(written(tmp_path, "# ours\nbeast,Count\nLesser Scaup,3\n"))
     known = str(caught.value.hint).removeprefix("Known headings: ").removesuffix(".").split(", ")
     assert len(known) > 3
     for heading in known:
