@@ -19,6 +19,8 @@ UNKNOWN_FROM: Final = 0.6
 MOST_ALTERNATIVES: Final = 3
 NO_BIRD: Final = "no bird"
 """Content of the column `shows` where the detector sees no bird and is sure of nothing else."""
+BLANK: Final = "blank"
+"""The same where MegaDetector saw no animal."""
 PLAIN_FROM: Final = 0.9
 """From this confidence on, a species is named without "probably"."""
 ABSENT: Final = "Probably not in the knowledge base"
@@ -87,6 +89,8 @@ def _message(row: Identification) -> Message:
     answer = row.answer
     if row.status == "error":
         return Message(name="Photo unreadable", notes=(row.error or "",))
+    if row.status == "no_bird" and row.shows == BLANK:
+        return Message(name="Blank", notes=("MegaDetector saw no animal.",))
     if row.status == "no_bird":
         return Message(name="No bird found", notes=_seen(row))
     if is_reader_choice(row):

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 import numpy as np
@@ -17,7 +18,7 @@ from data.contracts import Encoders
 from data.engines.contract import LOCAL, Engine
 from data.images.exif import Moment, read_moment
 from data.records import EncounterPhoto
-from recognize.photos import NO_PIXELS, Batch, Decoded, EncodePhotos, ImageSource, check_several
+from recognize.photos import NO_PIXELS, Batch, Decoded, EncodePhotos, Given, ImageSource, check_several
 from recognize.scoring.knowledge import Queries
 from recognize.settings import BURST_SECONDS
 
@@ -90,7 +91,7 @@ class _Open:
                 self.place, self.date = self.place or decoded.photo.place, self.date or decoded.photo.date
                 self.notes |= dict.fromkeys(decoded.photo.notes)
             if self.n_readable > 1:  # one picture in memory
-                decoded = replace(decoded, photo=None)
+                decoded = without_pixels(decoded)
         self.done.append(decoded)
 
     def merged(self) -> Decoded:
@@ -104,7 +105,8 @@ class _Open:
             seconds=sum(each.seconds for each in self.done),
             detections=tuple(sorted(detections, key=lambda detection: -detection.score)),
             is_flat=all(each.is_flat for each in self.done if each.error is None),
-            photos=tuple(EncounterPhoto(image=each.name, error=each.error, box=each.box) for each in self.done),
+            is_blank=all(each.is_blank for each in self.done if each.error is None),
+            photos=tuple(map(_photo, self.done)),
         )
 
     def vectors(self) -> tuple[FloatArray, ...]:
@@ -112,6 +114,14 @@ class _Open:
         if self.n_readable < 2:
             return self.first
         return tuple((total / self.n_readable).astype(np.float32) for total in self.sums)
+
+
+def _photo(decoded: Decoded) -> EncounterPhoto:
+    photo = decoded.photo
+    return EncounterPhoto(
+        image=decoded.name, error=decoded.error, box=decoded.box, box_score=decoded.box_score,
+        size=photo.size if photo else None, date=photo.date if photo else None,
+    )  # fmt: skip
 
 
 def first_photos(sources: Iterable[Source]) -> list[ImageSource]:
@@ -174,9 +184,16 @@ Row = tuple[Decoded, tuple[FloatArray, ...]]
 class KeptPhotos:
     """Encodes photos in batches; some are encoded ahead, each used once."""
 
-    def __init__(self, encoders: Encoders, *, batch_size: int, engine: Engine = LOCAL) -> None:
+    def __init__(
+        self,
+        encoders: Encoders,
+        *,
+        batch_size: int,
+        engine: Engine = LOCAL,
+        given: Given = MappingProxyType({}),
+    ) -> None:
         """Start without photos."""
-        self._encoders, self._batch_size, self._engine = encoders, batch_size, engine
+        self._encoders, self._batch_size, self._engine, self._given = encoders, batch_size, engine, given
         self._kept: dict[str | int, tuple[ImageSource, list[Row]]] = {}
         self._like: Queries | None = None
 
@@ -217,7 +234,7 @@ class KeptPhotos:
             yield *joined(rest, self._like), 0.0
 
     def _encode(self, images: Iterable[ImageSource]) -> Iterator[Batch]:
-        task = EncodePhotos(encoders=self._encoders, batch_size=self._batch_size)
+        task = EncodePhotos(encoders=self._encoders, batch_size=self._batch_size, given=self._given)
         return self._engine.map(task, images)
 
 

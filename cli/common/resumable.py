@@ -12,16 +12,15 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
-from io import StringIO
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, TextIO
+from typing import Any, Final, Protocol, TextIO
 from zlib import crc32
 
-from data.errors import BadInput, UsageError
+from data.errors import UsageError
 from data.files import file_state, replacing, sha256_hex, writer_lock, writing
-from data.frames import ROWS_AT_A_TIME, Columns, write_parquet
+from data.frames import Columns, write_parquet
 
 FOREIGN = "surrogateescape"
 """Error handler that keeps file names of other encodings byte for byte."""
@@ -65,47 +64,30 @@ class _Line:
     """Of name and rows, to find changed bytes."""
 
 
+class Packed(Protocol):
+    """What is made of all rows at the end of a run: a Parquet file, or a document of another program."""
+
+    files: Sequence[Path]
+
+    def pack(self, rows: Iterable[str], parameters: Mapping[str, object]) -> None:
+        """Write the files from rows (lines of JSON) and what determined them."""
+
+
 class ParquetTable:
     """A Parquet file with these columns; for `ResumableOutput`."""
 
     def __init__(self, path: Path, columns: Columns) -> None:
-        self.path = path
+        self.files: Sequence[Path] = (path,)
         self._columns = columns
 
-    def unpack(self) -> Iterator[str]:
-        """Yield the rows as lines of JSON.
-
-        Raises:
-            BadInput: if the file is not Parquet, or has other columns.
-        """
-        import pyarrow
-        import pyarrow.parquet
-
-        try:
-            with pyarrow.parquet.ParquetFile(self.path) as file:
-                if file.schema_arrow.names != list(self._columns):
-                    raise BadInput(f"{self.path} has the columns of another version.", hint="Choose another --output.")
-                for batch in file.iter_batches(ROWS_AT_A_TIME):
-                    yield from map(_as_line, batch.to_pylist())
-        except (pyarrow.ArrowInvalid, OSError) as error:
-            raise BadInput(f"{self.path} is not a readable Parquet file: {error}", hint="Delete it.") from error
-
     def pack(self, rows: Iterable[str], parameters: Mapping[str, object]) -> None:
-        """Write rows (lines of JSON); the parameters go into the file's metadata under `fieldmark`."""
-        with replacing(self.path) as file:
+        """Write the file; the parameters go into its metadata under `fieldmark`."""
+        with replacing(self.files[0]) as file:
             write_parquet(file, map(self._row, rows), self._columns, fieldmark=parameters)
-
-    def as_unpacked(self, line: str) -> str:
-        """Return a row as `unpack` yields it after `pack`."""
-        return _as_line(self._row(line))
 
     def _row(self, line: str) -> dict[str, object]:
         row = json.loads(line)
         return {name: _typed(row.get(name), kind) for name, kind in self._columns.items()}
-
-
-def _as_line(row: Mapping[str, object]) -> str:
-    return json.dumps(row, ensure_ascii=False) + "\n"
 
 
 def _typed(value: object, kind: str) -> object:
@@ -122,15 +104,15 @@ class ResumableOutput:
     """The rows of many photos in one file; a context manager.
 
     Args:
-        path: the file of the rows.
-        folder: the folder of journals.
+        path: the file of the rows, or what `packed` makes of them.
+        folder: the folder of journals, and of the rows of packed files.
         parameters: JSON values that determine the rows.
         header: the first line of the file, or empty.
         retry_failed: drop the rows of unreadable photos and of photos with missing parts, to retry them.
         wanted: the encounters of this run, default each photo alone; rows of other photos are never dropped. Rows of
             encounters that have other photos now are dropped.
         start_over: drop all rows of an earlier run, whatever its parameters.
-        table: final destination of the rows; `path` is then temporary and removed at the end.
+        packed: what makes `path` of all rows at the end of a run.
     """
 
     def __init__(
@@ -143,10 +125,11 @@ class ResumableOutput:
         retry_failed: bool = False,
         wanted: Iterable[Encounter] = (),
         start_over: bool = False,
-        table: ParquetTable | None = None,
+        packed: Packed | None = None,
     ) -> None:
-        self.path = path
         self.journal = folder / f"{sha256_hex(str(path.absolute()))[:24]}.jsonl"
+        self.path = path if packed is None else self.journal.with_suffix(".rows")
+        """The file of the rows."""
         self.done: frozenset[str] = frozenset()
         """Photos with rows from an earlier run."""
         self.failed: frozenset[str] = frozenset()
@@ -155,15 +138,18 @@ class ResumableOutput:
         """Readable ones with a missing part."""
         self.settled: dict[str, float] = {}
         """Numbers that an earlier run kept for this one."""
-        self._final = path if table is None else table.path
+        self._final = path
         self._parameters = dict(parameters)
         self._header = header
         self._retry_failed = retry_failed
         self._wanted = {encounter.photos[0]: encounter for encounter in wanted}
         self._photos = {photo for encounter in self._wanted.values() for photo in encounter.photos}
         self._start_over = start_over
-        self._table = table
-        self._is_new = False  # whether there are rows that the table lacks
+        self._packed = packed
+        self._files = (path,) if packed is None else packed.files
+        self._is_new = False  # whether packed files lack rows, or hold others
+        self._states: list[list[int]] = []
+        """Of the packed files when they were written."""
         self._n_rows = 0
         self._preview_from: int | None = None
         """Place in the file of the rows of `preview`."""
@@ -183,11 +169,11 @@ class ResumableOutput:
     ) -> None:
         try:
             with self._open_files:
-                if kind is None and self._table is not None:
-                    if self._is_new or not self._table.path.exists():
-                        with self.path.open(encoding="utf-8", errors=FOREIGN, newline="\n") as rows:
-                            self._table.pack(rows, self._parameters)
-                    self.path.unlink()
+                is_whole = not self._is_new and all(map(file_state, self._files))
+                if kind is None and self._packed is not None and not is_whole:
+                    with self.path.open(encoding="utf-8", errors=FOREIGN, newline="\n") as rows:
+                        self._packed.pack(rows, self._parameters)
+                    self._note({"packed": [*map(file_state, self._files)]})
         except OSError:
             if kind is None:
                 raise
@@ -207,8 +193,6 @@ class ResumableOutput:
         if self._preview_from is not None:
             self._rows.truncate(self._preview_from)
             self._preview_from = None
-        if self._table is not None:
-            rows = "".join(map(self._table.as_unpacked, StringIO(rows, newline="\n")))
         with writing(self.path):
             self._rows.write(rows)
             self._rows.flush()
@@ -233,13 +217,14 @@ class ResumableOutput:
 
     def _drop_unfinished(self) -> None:
         """Keep only rows and journal lines of finished, unchanged photos that need no retry."""
-        is_packed = self._table is not None and not self.path.exists()
-        has_rows = any(path.exists() and path.stat().st_size for path in (self.path, self._final))
+        has_rows = any(path.exists() and path.stat().st_size for path in (self.path, *self._files))
         finished = self._finished() if has_rows else []
         kept: list[_Line] = []
         with ExitStack() as stack:
-            # A table that starts over is not read: it may have other columns.
-            held: Iterator[str] = self._held_rows(stack) if has_rows and not self._start_over else iter(())
+            held: Iterator[str] = iter(())
+            if self.path.exists() and not self._start_over:
+                found = stack.enter_context(self.path.open(encoding="utf-8", errors=FOREIGN, newline="\n"))
+                held = islice(found, 1 if self._header else 0, None)
             out = stack.enter_context(_replaced(self.path))
             out.write(self._header)
             rows_at = _Rows(held)
@@ -252,18 +237,12 @@ class ResumableOutput:
         with _replaced(self.journal) as out:
             out.write(json.dumps({"output": str(self._final.absolute()), "parameters": self._parameters}) + "\n")
             out.writelines([json.dumps({"settled": self.settled}) + "\n"] if self.settled else [])
+            out.writelines([json.dumps({"packed": self._states}) + "\n"] if self._states else [])
             out.writelines(json.dumps(asdict(line)) + "\n" for line in kept)
         self.done = frozenset(line.image for line in kept)
         self.failed = frozenset(line.image for line in kept if not line.ok)
         self.missing = {line.image: line.missing for line in kept if line.missing}
-        self._is_new = not is_packed or self._n_rows < n_held
-
-    def _held_rows(self, stack: ExitStack) -> Iterator[str]:
-        """Return the rows of the file without its header; it is closed with the stack."""
-        if self._table is not None and not self.path.exists():
-            return self._table.unpack()
-        rows = stack.enter_context(self.path.open(encoding="utf-8", errors=FOREIGN, newline="\n"))
-        return islice(rows, 1 if self._header else 0, None)
+        self._is_new = self._n_rows < n_held
 
     def _finished(self) -> list[_Line]:
         """Return the journal entries of unchanged or deleted photos, except those to retry, in the order of their rows.
@@ -271,7 +250,7 @@ class ResumableOutput:
         Raises:
             UsageError: if the file has no journal, or was made with other parameters.
         """
-        existing = self._final if self._final.exists() else self.path
+        existing = next((file for file in self._files if file.exists()), self.path)
         try:
             with self.journal.open(encoding="utf-8", errors="replace") as file:  # a damaged line costs its photo alone
                 earlier = dict(json.loads(next(file))["parameters"])
@@ -289,6 +268,9 @@ class ResumableOutput:
                 hint="Choose another --output, or use --set resume=false to start over.",
             ) from error
         current = json.loads(json.dumps(self._parameters))
+        if earlier != current and not any(path.exists() for path in self._files):
+            self.settled = {}
+            return []  # the output is gone; only rows for it are left
         if earlier != current and not self._start_over:
             # Both sides: a removed parameter is a change too.
             names = [name for name in {**earlier, **current} if earlier.get(name) != current.get(name)]
@@ -296,7 +278,19 @@ class ResumableOutput:
                 f"{self._final} was written with {_changes_text(earlier, current, names)}.",
                 hint="Choose another --output, or use --set resume=false to start over.",
             )
+        if self._packed is not None and not self._start_over:
+            self._check_packed()
         return sorted(found.values(), key=lambda line: line.first)
+
+    def _check_packed(self) -> None:
+        """Raise `UsageError` if a packed file is not as an earlier run wrote it: new rows would replace the changes."""
+        for at, file in enumerate(self._files):
+            state = file_state(file)
+            if state is not None and [*state] not in self._states[at : at + 1]:
+                raise UsageError(
+                    f"{file} is not as kb identify wrote it.",
+                    hint="Choose another --output, or use --set resume=false to replace it.",
+                )
 
     def _lines_of_journal(self, file: Iterable[str]) -> dict[str, _Line]:
         found: dict[str, _Line] = {}
@@ -305,6 +299,9 @@ class ResumableOutput:
                 entry = json.loads(text)  # not `parse_json`: names of files may hold halves of surrogate pairs
                 if "settled" in entry:
                     self.settled = {str(name): float(value) for name, value in entry["settled"].items()}
+                    continue
+                if "packed" in entry:
+                    self._states = list(entry["packed"])
                     continue
                 line = _line_of(entry)
                 now = [file_state(Path(photo)) for photo in line.photos]

@@ -22,13 +22,13 @@ from cli.verbs import identify_rows as rows
 from cli.verbs.identify_files import (
     find_encounters,
     find_photos,
-    form_for,
     identify_parameters,
     resumed_text,
     settle_unknown_prior,
     sink_for,
     warn_of_missing,
 )
+from cli.verbs.identify_formats import FORMATS, NAMES, Form, check_place_and_time, form_for
 from cli.verbs.identify_species_list import fit_warnings, list_fit, read_expected
 from data.errors import NothingReadable, SourceError, UsageError
 from data.words import plural
@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from kb.store.knowledge_base import KnowledgeBase
     from recognize import Recognizer
     from recognize.confidence.prior import ListFit
+    from recognize.exports.document import Facts
+    from recognize.place_names import Place
 
 
 @click.command()
@@ -90,8 +92,8 @@ if TYPE_CHECKING:
 @click.option("--reader", is_flag=True, help="Let the model of [llm.vision] choose among the candidates.")
 @options.cost_options
 @click.option(
-    "--format", "form", type=click.Choice(rows.FORMATS),
-    help="Output format.  [default: table, or by the name of FILE]",
+    "--format", "form", type=click.Choice(NAMES),
+    help="Output format; camtrap-dp is a folder.  [default: table, or by the name of FILE]",
 )  # fmt: skip
 @click.option(
     "--rows", "rows_per", type=click.Choice(get_args(Rows)), default="photos", show_default=True,
@@ -101,8 +103,10 @@ if TYPE_CHECKING:
     "--columns", type=click.Choice(get_args(rows.Columns)), default="lean", show_default=True,
     help="Columns of CSV and Parquet: the answer with the first two candidates, or all.",
 )  # fmt: skip
+@click.option("--excel", is_flag=True, help="Begin CSV with a byte-order mark, so that Excel shows accents.")
+@click.option("--xmp", is_flag=True, help="Add the name to the keywords in an XMP sidecar of each photo.")
 @click.option(
-    "--output", "file", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+    "--output", "file", type=click.Path(path_type=Path), metavar="FILE",
     help="Write to FILE, and resume an earlier run that wrote it.",
 )  # fmt: skip
 @click.pass_context
@@ -170,9 +174,11 @@ class Given:
     reader: bool
     max_cost: float | None
     offline: bool
-    form: rows.Form | None
+    form: Form | None
     rows_per: Rows
     columns: rows.Columns
+    excel: bool
+    xmp: bool
     file: Path | None
 
 
@@ -182,7 +188,7 @@ class Run:
 
     given: Given
     method: IdentifySettings
-    form: rows.Form
+    form: Form
     quiet: bool
     has_own_kb: bool
     store: KnowledgeBase
@@ -224,6 +230,8 @@ class Counts:
     """Those of species that are hardly ever reported there."""
     notes: Counter[str] = field(default_factory=Counter)
     """Kind of note -> number of photos of this run with it."""
+    sidecars: set[Path] = field(default_factory=set)
+    """XMP files with the names."""
     unreadable: list[str] = field(default_factory=list)
     """Photos of encounters that the other photos answered."""
 
@@ -234,7 +242,7 @@ def _opened(
     settings: Settings,
     method: IdentifySettings,
     photos: Mapping[str, str],
-    form: rows.Form,
+    form: Form,
     stack: ExitStack,
 ) -> Run:
     """Open knowledge base, recognizer, reader and output, closed with the stack; `photos` have their groups."""
@@ -250,8 +258,11 @@ def _opened(
         place = place_of(given.place)
         if place.name.casefold() != given.place.casefold() and not quiet:
             output.note(f"Place: {place.name}")
+    facts = _facts(given, place)
+    check_place_and_time(form, photos, facts)
     if method.place_odds != 1:
-        occurrence = wiring.occurrence_model(method.place_model, is_needed=given.place is not None)
+        is_needed = given.place is not None and not FORMATS[form].document  # which has the place in any case
+        occurrence = wiring.occurrence_model(method.place_model, is_needed=is_needed)
     recognizer = wiring.make_recognizer(
         store,
         preset=given.preset,
@@ -292,8 +303,10 @@ def _opened(
         given.file,
         settings.home,
         parameters,
+        facts=facts,
         per=given.rows_per,
         columns=given.columns,
+        excel=given.excel,
         retry_failed=method.retry_failed,
         wanted=encounters,
         start_over=not method.resume,
@@ -307,6 +320,33 @@ def _opened(
         given=given, method=method, form=form, quiet=quiet, has_own_kb=settings.kb is not None, store=store,
         recognizer=recognizer, reading=reading, encounters=encounters, sink=sink, fit=fit,
     )  # fmt: skip
+
+
+def _facts(given: Given, place: Place | None) -> Facts:
+    """Return what documents need beside the rows."""
+    from fieldmark import fieldmark_version
+    from recognize.exports.document import Facts
+    from recognize.place_names import point_of
+
+    def name_in_ebird(name: str) -> tuple[str, str] | None:
+        from kb.checklist.avilist import ebird_names, load_checklist
+
+        taxon = load_checklist().find(name)
+        return None if taxon is None else ebird_names().get(taxon.ids.get("ebird", ""))
+
+    point = point_of(given.place or "")
+    name = "" if place is None or point is not None else place.name
+    if place is not None and len(place.points) == 1:  # a country is no place of a photo
+        point = point or place.points[0]
+    folder = given.file or Path("photos")
+    return Facts(
+        program=f"Fieldmark {fieldmark_version(otherwise='')}".strip(),
+        folder=(folder if given.form == "camtrap-dp" else folder.parent).absolute(),
+        place=point,
+        place_name=name,
+        date=given.date,
+        name_in_ebird=name_in_ebird,
+    )
 
 
 def _identify(run: Run) -> Counts:
@@ -377,6 +417,10 @@ def _written(run: Run, row: Identification, counts: Counts) -> str:
         from recognize.cards.page import write_card
 
         write_card(run.store, row, given.cards)
+    if given.xmp:
+        from recognize.exports.keywords import write_keywords
+
+        counts.sidecars.update(write_keywords(row))
     counts.n_read += row.reader is not None and row.reader.answered > 0
     counts.notes.update({note.partition(":")[0] for note in row.notes if row.bird == 1})
     counts.n_placed += row.place_name is not None
@@ -425,6 +469,9 @@ def _report(run: Run, counts: Counts) -> None:
     if given.cards is not None and run.todo and not run.quiet:
         n_cards = plural(len(run.todo), "card")
         output.note(f"{n_cards} in {given.cards}: open {given.cards / 'index.html'} in a browser")
+    if given.xmp and not run.quiet:
+        sidecars = plural(len(counts.sidecars), "XMP sidecar")
+        output.note(f"The names are in the keywords of {sidecars}; photos without a name, or done before, get none")
     if fit is not None:
         if fit.n_changed and not run.quiet:
             output.note(
@@ -495,9 +542,9 @@ def _check_options(ctx: click.Context, given: Given, method: IdentifySettings) -
         check_folder(given.cards)
 
 
-def _warn_of_form(ctx: click.Context, form: rows.Form) -> None:
+def _warn_of_form(ctx: click.Context, form: Form) -> None:
     """Warn of options that change only other output formats."""
-    has_columns, chosen = form in {"csv", "parquet"}, ctx.params
+    has_columns, chosen = FORMATS[form].has_columns, ctx.params
     has_scores = has_columns and (chosen["rows_per"], chosen["columns"]) == ("candidates", "all")
     for_table = options.given_options(ctx, ("explain",) if has_scores else ("scores", "explain"))
     if for_table and form != "table":
@@ -507,6 +554,8 @@ def _warn_of_form(ctx: click.Context, form: rows.Form) -> None:
     for name, option in (("rows_per", "--rows"), ("columns", "--columns")):
         if not has_columns and ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             output.warn(f"{option} only changes CSV and Parquet, not {form}")
+    if chosen["excel"] and form != "csv":
+        output.warn(f"--excel only changes CSV, not {form}")
 
 
 def _warn_of_calibration(given: Sequence[str], recognizer: Recognizer, store: KnowledgeBase, *, reader: bool) -> None:

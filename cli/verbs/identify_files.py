@@ -7,13 +7,13 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.common import output
 from cli.common.resumable import Encounter, ParquetTable, ResumableOutput
 from cli.verbs import identify_rows as rows
+from cli.verbs.identify_formats import FORMATS, Documents, Form, document_of
 from data.errors import BadInput, NothingReadable, UsageError, did_you_mean
 from data.words import plural
 from recognize.columns import Rows
@@ -23,10 +23,8 @@ if TYPE_CHECKING:
     from data.records import Identification
     from kb.store.knowledge_base import KnowledgeBase
     from recognize import Recognizer
+    from recognize.exports.document import Facts
 
-SUFFIXES: dict[str, rows.Form] = {
-    ".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".pq": "parquet",
-}  # fmt: skip
 LISTS = (".csv", ".tsv")
 
 
@@ -75,13 +73,26 @@ def _lines_of_stdin() -> list[str]:
     return [os.fsdecode(line.rstrip(b"\r")) for line in text.split(b"\n") if line.strip()]
 
 
-class Printed(nullcontext[None]):
-    """Rows printed to stdout one by one; same methods as `ResumableOutput`."""
+class Printed:
+    """Rows printed to stdout one by one, or the document of all rows at the end; same methods as `ResumableOutput`."""
 
     done: frozenset[str] = frozenset()
     failed: frozenset[str] = frozenset()
     missing: Mapping[str, str] = {}
     settled: Mapping[str, float] = {}
+
+    def __init__(self, form: Form, facts: Facts) -> None:
+        self._form: Form = form
+        self._facts = facts
+        self._rows: list[str] = []
+
+    def __enter__(self) -> Printed:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if FORMATS[self._form].document and kind is None:
+            for text in document_of(self._form, self._rows, self._facts).files.values():
+                output.write_rows(text)
 
     def settle(self, name: str, value: float) -> None:
         """Forget a number: a printed run is never resumed."""
@@ -90,8 +101,11 @@ class Printed(nullcontext[None]):
         """Print nothing: printed rows cannot be replaced."""
 
     def add(self, image: str, rows: str, *, ok: bool, missing: str = "") -> None:
-        """Print the rows of one photo."""
-        output.write_rows(rows)
+        """Print the rows of one photo, or keep them for the document."""
+        if FORMATS[self._form].document:
+            self._rows += rows.splitlines()
+        else:
+            output.write_rows(rows)
 
 
 def settle_unknown_prior(
@@ -127,23 +141,6 @@ def settle_unknown_prior(
         output.note(f"{percent(prior)} of the {unit} are estimated to show species outside the knowledge base{origin}")
 
 
-def form_for(form: rows.Form | None, file: Path | None) -> rows.Form:
-    """Return the given format, else the one of the file's extension."""
-    if file is None:
-        if form == "parquet":
-            raise UsageError("--format parquet needs --output FILE.")
-        return form or "table"
-    if form == "table":
-        raise UsageError("--output takes no tables.", hint="Use --format csv, jsonl or parquet.")
-    form = form or SUFFIXES.get(file.suffix.lower())
-    if form is None:
-        raise UsageError(
-            f"Unknown format of --output {file}.",
-            hint="Add --format csv, jsonl or parquet, or use one of these extensions.",
-        )
-    return form
-
-
 def identify_parameters(store: KnowledgeBase, recognizer: Recognizer) -> dict[str, object]:
     """Return everything that determines the rows, for comparison when a run resumes."""
     parameters: dict[str, object] = {
@@ -173,13 +170,15 @@ def identify_parameters(store: KnowledgeBase, recognizer: Recognizer) -> dict[st
 
 
 def sink_for(
-    form: rows.Form,
+    form: Form,
     file: Path | None,
     home: Path,
     parameters: dict[str, object],
     *,
+    facts: Facts,
     per: Rows = "photos",
     columns: rows.Columns = "all",
+    excel: bool = False,
     retry_failed: bool,
     start_over: bool,
     wanted: Iterable[Encounter] = (),
@@ -189,24 +188,28 @@ def sink_for(
     Raises:
         UsageError: for a pipe or a device, which a file would replace.
     """
+    kind, header = FORMATS[form], rows.header(form, per, columns, excel=excel)
     if file is None:
-        output.write_rows(rows.header(form, per, columns))
-        return Printed()
-    if file.exists() and not file.is_file():
-        raise UsageError(f"--output {file} is not a regular file.", hint="Leave out --output to print to stdout.")
+        output.write_rows(header)
+        return Printed(form, facts)
+    if file.exists() and not (file.is_dir() if kind.needs == "folder" else file.is_file()):
+        wanted_kind = "folder" if kind.needs == "folder" else "regular file"
+        raise UsageError(f"--output {file} is not a {wanted_kind}.", hint="Leave out --output to print to stdout.")
     file = Path(os.path.realpath(file))  # links stay links, and two names of one file share a lock
-    is_parquet = form == "parquet"
     # Rows of another version have other columns or keys.
-    shape = {"keys": rows.n_keys()} if form == "jsonl" else {"rows": per, "columns": len(rows.columns_of(per, columns))}
+    shape: dict[str, object] = {"keys": rows.n_keys()}
+    if kind.has_columns:
+        shape = {"rows": per, "columns": len(rows.columns_of(per, columns)), **({"excel": True} if excel else {})}
+    packed = Documents(form, file, facts) if kind.document else None
     return ResumableOutput(
-        file.with_name(f"{file.name}.part") if is_parquet else file,
+        file,
         folder=home / "identify",
         parameters={**parameters, "format": form, **shape},
-        header=rows.header(form, per, columns),
+        header=header,
         retry_failed=retry_failed,
         wanted=wanted,
         start_over=start_over,
-        table=ParquetTable(file, rows.columns_of(per, columns)) if is_parquet else None,
+        packed=ParquetTable(file, rows.columns_of(per, columns)) if form == "parquet" else packed,
     )
 
 

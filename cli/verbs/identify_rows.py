@@ -8,11 +8,12 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
-from typing import Literal, get_args
+from typing import Literal
 
 from cli.common.output import as_table, first_few, json_lines, printable, wrapped
+from cli.verbs.identify_formats import FORMATS, Form
 from data.frames import escape_formula
-from data.records import Answer, Candidate, Identification
+from data.records import Answer, Candidate, EncounterPhoto, Identification
 from data.words import plural
 from recognize.answers import (
     NO_PHOTOS,
@@ -22,9 +23,6 @@ from recognize.answers import (
     unanswered_text,
 )
 from recognize.columns import CANDIDATE_COLUMNS, COLUMNS, Rows, records
-
-Form = Literal["table", "csv", "jsonl", "parquet"]
-FORMATS: tuple[Form, ...] = get_args(Form)
 
 _LINE_ENDS = re.compile(r"\r\n?|\n")
 # Lone surrogates in replies of models; bytes of file names use another range.
@@ -53,17 +51,20 @@ def columns_of(per: Rows, columns: Columns = "all") -> Mapping[str, str]:
     return COLUMNS if per == "photos" else CANDIDATE_COLUMNS
 
 
-def header(form: Form, per: Rows = "photos", columns: Columns = "all") -> str:
-    """Return the header line of a format; empty for a format without one."""
-    return _csv_line(columns_of(per, columns)) if form == "csv" else ""
+def header(form: Form, per: Rows = "photos", columns: Columns = "all", *, excel: bool = False) -> str:
+    """Return the header line of a format, for Excel with a byte-order mark; empty for a format without one."""
+    return ("\ufeff" if excel else "") + _csv_line(columns_of(per, columns)) if form == "csv" else ""
 
 
 def lines(
     form: Form, row: Identification, *, per: Rows = "photos", columns: Columns = "all", with_scores: bool = False,
     why: str = "",
 ) -> str:  # fmt: skip
-    """Return the rows of one photo, each with its line end; scores and `why` are for tables."""
-    if form == "jsonl":
+    """Return the rows of one photo, each with its line end; scores and `why` are for tables.
+
+    Those of a document are JSON lines, of which it is made.
+    """
+    if form == "jsonl" or FORMATS[form].document:
         text = json_lines([row])
     elif form == "csv":
         text = "".join(_csv_line(record.values()) for record in _records(row, per, columns))
@@ -85,8 +86,8 @@ def by_photo(rows: Iterable[Identification]) -> Iterator[list[Identification]]:
 
 
 def n_keys() -> int:
-    """Return the number of keys of a line of JSONL and of its answer and candidates."""
-    return sum(len(fields(record)) for record in (Identification, Answer, Candidate))
+    """Return the number of keys of a line of JSONL and of its answer, candidates and photos."""
+    return sum(len(fields(record)) for record in (Identification, Answer, Candidate, EncounterPhoto))
 
 
 def _records(row: Identification, per: Rows, columns: Columns) -> list[dict[str, object]]:

@@ -120,6 +120,7 @@ _ORIENTATIONS: Final = {
     7: Image.Transpose.TRANSVERSE,
     8: Image.Transpose.ROTATE_90,
 }
+_ON_THEIR_SIDE: Final = (5, 6, 7, 8)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +136,8 @@ class Photo:
     """Sentences on what could not be read or used; up to a colon they name the kind."""
     scale: float = 1.0
     """Pixels of the upright file for each pixel of `image`, which may have been shrunk."""
+    size: tuple[int, int] | None = None
+    """Width and height of the upright file, in pixels."""
 
 
 def read_image(
@@ -182,8 +185,9 @@ def read_photo(
             image = small_rgb(opened, 1 if min_side is None else _factor(opened.size, min_side))
         if shot.orientation in _ORIENTATIONS:
             image = image.transpose(_ORIENTATIONS[shot.orientation])
+    size = (height, width) if shot.orientation in _ON_THEIR_SIDE else (width, height)
     scale = max(width, height) / max(image.size)
-    return Photo(image=image, place=shot.place, date=shot.date, notes=shot.notes, scale=scale)
+    return Photo(image=image, place=shot.place, date=shot.date, notes=shot.notes, scale=scale, size=size)
 
 
 def to_rgb(image: Image.Image) -> Image.Image:

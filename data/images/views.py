@@ -40,10 +40,19 @@ def views_mark(detector: Detector | None) -> str:
     return "" if detector is None else f"{detector.name}/photo-crop-{MARGIN}-{WIDE_MARGIN}-{SMALL}"
 
 
+SOUGHT: Final = ("bird", "animal")
+"""Kinds of detections that are identified: birds, and the animals of MegaDetector."""
+
+
+def sought_in(detections: Sequence[Detection]) -> list[Detection]:
+    """Return the birds of a photo, the best first: the best detection, and all that are clear."""
+    birds = [each for each in detections if each.kind in SOUGHT]
+    return [bird for number, bird in enumerate(birds) if not number or bird.score >= CLEAR]
+
+
 def boxes_of(detections: Sequence[Detection]) -> list[Box]:
-    """Return the boxes of the birds of a photo, the best first: the best detection, and all that are clear."""
-    birds = [each for each in detections if each.kind == "bird"]
-    return [bird.box for number, bird in enumerate(birds) if not number or bird.score >= CLEAR]
+    """Return the boxes of the birds of a photo, the best first."""
+    return [bird.box for bird in sought_in(detections)]
 
 
 def views_of(picture: Image.Image, boxes: Sequence[Box]) -> list[Views]:

@@ -147,6 +147,12 @@ class EncounterPhoto:
     """Why the photo could not be read; the answer comes from the others."""
     box: Box | None = None
     """The bird in the photo; null where none was found or sought."""
+    box_score: float | None = None
+    """Confidence of the detector in the box."""
+    size: tuple[int, int] | None = None
+    """Width and height of the upright photo, in pixels."""
+    date: str | None = None
+    """Date and time, from the photo."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,11 +165,15 @@ class Identification:
     """The bird in the photo: left, top, right and bottom in pixels; null where none was found or sought."""
     bird: int = 1
     """Number of the bird, from 1, in a photo of several."""
+    box_score: float | None = None
+    """Confidence of the detector in the box."""
+    size: tuple[int, int] | None = None
+    """Width and height of the upright photo, in pixels."""
     n_birds: int = 1
     """Rows of the photo: one for each bird, and one where none was found."""
     shows: str | None = None
     """What a photo without a bird, or of no species of the knowledge base, shows instead, such as `cat`, if the
-    detector is sure; `no bird` if it only sees none."""
+    detector is sure; `no bird` if it only sees none, `blank` if MegaDetector saw no animal."""
     status: PhotoStatus = "identified"
     """`identified`: to species, genus, family or order; `not_sure`; `unknown`: probably a species outside the knowledge
     base; `no_bird`: no bird in the photo; `error`: not readable."""

@@ -300,6 +300,13 @@ def tables_folder() -> Path:
     raise MissingRequirement("The checklist AviList 2025 is not installed", hint="pip install 'birdnames>=0.1.3'")
 
 
+@cache
+def ebird_names() -> dict[str, tuple[str, str]]:
+    """Return eBird's code of a species -> its English and scientific name in the newest table of eBird."""
+    newest = next(table for table in OTHER_TABLES if table.startswith("ebird"))
+    return {code: (common, scientific) for scientific, common, code, *_ in _rows(tables_folder(), newest)}
+
+
 def _rows(folder: Path, table: str) -> Iterator[list[str]]:
     path = folder / f"{table}_taxonomy.csv"
     if not path.is_file():

@@ -5,7 +5,7 @@ A picture shows no bird only if the detector and the recognizer agree, since eac
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -135,6 +135,8 @@ def _is_cut_off(box: Box, tile: tuple[float, float, float, float], whole: tuple[
 
 
 BIRD: Final = "bird"
+ANIMAL: Final = "animal"
+"""Kind of MegaDetector's animals, birds among them."""
 CLASSES: Final = {
     BIRD: "Aves",
     **dict.fromkeys(
@@ -219,7 +221,7 @@ def is_flat(picture: Image.Image) -> bool:
     return bool(max(bends) < FLAT)
 
 
-def seen_kind(detections: Sequence[Detection], *, but: str = "") -> str | None:
-    """Return the kind of the best detection, of a kind other than `but`, if it is sure."""
-    best = max((each for each in detections if each.kind != but), key=lambda each: each.score, default=None)
+def seen_kind(detections: Sequence[Detection], *, but: Collection[str] = ()) -> str | None:
+    """Return the kind of the best detection, of a kind not in `but`, if it is sure."""
+    best = max((each for each in detections if each.kind not in but), key=lambda each: each.score, default=None)
     return best.kind if best is not None and best.score >= SURE else None

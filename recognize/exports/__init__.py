@@ -1,0 +1,1 @@
+"""Identified photos in the formats of other programs: camera traps, portals of observations, keywords."""

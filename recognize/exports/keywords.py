@@ -1,0 +1,116 @@
+"""Keywords in XMP sidecars, as Lightroom, digiKam, darktable and others read them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+from xml.dom.minidom import Document, Element, parseString
+from xml.parsers.expat import ExpatError
+
+from data.errors import BadInput
+from data.files import write_atomic
+from data.images.header import RAW
+from data.records import Identification
+from recognize.exports.document import photos_of
+
+DC: Final = "http://purl.org/dc/elements/1.1/"
+RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+OTHER_LISTS: Final = (
+    ("http://www.digikam.org/ns/1.0/", "TagsList"),
+    ("http://ns.adobe.com/lightroom/1.0/", "hierarchicalSubject"),
+)
+"""Lists of keywords that their programs read in place of dc:subject, where a sidecar has them."""
+_EMPTY: Final = f"""<?xpacket begin="\ufeff" id="W5M0MpCehiHzreSzNTczkc9d"?>
+<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="{RDF}"/></x:xmpmeta>
+<?xpacket end="w"?>
+"""
+
+
+def sidecar_of(photo: Path) -> Path:
+    """Return the sidecar of a photo: one that is there (`a.jpg.xmp`, else `a.xmp`), or the name of a new one.
+
+    New sidecars of JPEGs and other pictures are called `a.jpg.xmp`, as by digiKam and darktable: `a.xmp` may belong to
+    a RAW photo beside it. Those of RAW photos are called `a.xmp`, as by Lightroom.
+    """
+    long, short = photo.with_name(f"{photo.name}.xmp"), photo.with_suffix(".xmp")
+    first = short if photo.suffix.lower() in RAW else long
+    return next((each for each in (long, short) if each.exists()), first)
+
+
+def write_keywords(row: Identification) -> list[Path]:
+    """Add the English and the scientific name of an answer to the sidecars of its photos, and return these.
+
+    All else in a sidecar stays. Nothing is written for an answer without a name, and for unreadable photos.
+
+    Raises:
+        BadInput: if a sidecar is no XMP, or cannot be written.
+    """
+    if row.status != "identified" or row.answer is None:
+        return []
+    names = [name for name in (row.answer.common_name, row.answer.name) if name]
+    written = []
+    for photo in photos_of(row):
+        if photo.error is None:
+            path = sidecar_of(Path(photo.image))
+            try:
+                before = path.read_bytes() if path.exists() else b""
+                after = with_keywords(before, names)
+                if after != before:
+                    write_atomic(path, after, is_durable=False)
+            except (ExpatError, ValueError) as error:
+                raise BadInput(f"{path} is no XMP: {error}.", hint="Move it away, or leave out --xmp.") from error
+            except OSError as error:
+                raise BadInput(f"{path} cannot be written: {error.strerror}.", hint="Leave out --xmp.") from error
+            written.append(path)
+    return written
+
+
+def with_keywords(xmp: bytes, names: Sequence[str]) -> bytes:
+    """Return an XMP document with further keywords, in all its lists of keywords; a new one for no bytes.
+
+    Raises:
+        ExpatError: if it is not XML.
+        ValueError: if it has no RDF.
+    """
+    document = parseString(xmp or _EMPTY.encode())
+    if not document.getElementsByTagNameNS(RDF, "RDF"):
+        raise ValueError("expected an element rdf:RDF")
+    lists = [each for name in OTHER_LISTS for each in _lists(document, *name)]
+    lists += _lists(document, DC, "subject") or [_new_list(document)]
+    n_new = sum(_add(document, each, name) for each in lists for name in names)
+    return document.toxml(encoding="utf-8") if n_new else xmp
+
+
+def _lists(document: Document, namespace: str, name: str) -> list[Element]:
+    """Return the lists of keywords of a name: the element rdf:Bag or rdf:Seq in each property."""
+    properties = document.getElementsByTagNameNS(namespace, name)
+    return [child for each in properties for child in each.childNodes if isinstance(child, Element)]
+
+
+def _new_list(document: Document) -> Element:
+    """Return a new list of keywords in the first description, which is made if there is none."""
+    [rdf] = document.getElementsByTagNameNS(RDF, "RDF")[:1]
+    descriptions = rdf.getElementsByTagNameNS(RDF, "Description")
+    if descriptions:
+        description = descriptions[0]
+    else:
+        description = document.createElementNS(RDF, f"{rdf.prefix}:Description")
+        description.setAttribute(f"{rdf.prefix}:about", "")
+        rdf.appendChild(description)
+    subject = document.createElementNS(DC, "dc:subject")
+    subject.setAttribute("xmlns:dc", DC)
+    bag = document.createElementNS(RDF, f"{rdf.prefix}:Bag")
+    description.appendChild(subject).appendChild(bag)
+    return bag
+
+
+def _add(document: Document, keywords: Element, name: str) -> bool:
+    """Add a keyword to a list, and return whether it was not there."""
+    items = keywords.getElementsByTagNameNS(RDF, "li")
+    if any(name == "".join(node.data for node in item.childNodes if hasattr(node, "data")).strip() for item in items):
+        return False
+    item = document.createElementNS(RDF, f"{keywords.prefix}:li")
+    item.appendChild(document.createTextNode(name))
+    keywords.appendChild(item)
+    return True
