@@ -33,6 +33,7 @@ _WITHOUT_VALUES = {
     "calibration": "another calibration",
     "species_list": "another species list",
     "reader_prompt": "another prompt of the reader",
+    "detections": "other boxes of MegaDetector",
     "detector": "another detector of birds, or none (--fast)",
 }
 

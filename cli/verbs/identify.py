@@ -29,6 +29,7 @@ from cli.verbs.identify_files import (
     warn_of_missing,
 )
 from cli.verbs.identify_formats import FORMATS, NAMES, Form, check_place_and_time, form_for
+from cli.verbs.identify_lists import Listed
 from cli.verbs.identify_species_list import fit_warnings, list_fit, read_expected
 from data.errors import NothingReadable, SourceError, UsageError
 from data.words import plural
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("photos", nargs=-1, required=True, metavar="PHOTO|FOLDER|GLOB|-...")
+@click.argument("photos", nargs=-1, required=True, metavar="PHOTO|FOLDER|GLOB|LIST|-...")
 @options.kb_option("Knowledge base.")
 @click.option(
     "--preset", type=click.Choice(PHOTO_PRESETS), default="default", show_default=True, help="Scoring of photos."
@@ -114,9 +115,10 @@ def identify(ctx: click.Context, /, **chosen: Any) -> None:  # noqa: ANN401  # c
     """Identify the species in photos.
 
     Prints the answer for each bird, how sure it is, and up to three alternatives. Folders are searched recursively; -
-    reads paths from stdin. An unreadable photo is a row with an error, and the run continues: exit code 7, or 5 if no
-    photo was readable; 7 as well if the reader failed for some photos, 6 if for all. With --output, an interrupted
-    run resumes where it stopped, and photos that changed are identified again.
+    reads paths from stdin. A LIST is a table with a column path, of Timelapse or Camtrap DP (media.csv), a text file of
+    paths, or the JSON of MegaDetector, whose boxes are used. An unreadable photo is a row with an error, and the run
+    continues: exit code 7, or 5 if no photo was readable; 7 as well if the reader failed for some photos, 6 if for all.
+    With --output, an interrupted run resumes where it stopped, and photos that changed are identified again.
 
     A detector looks for birds in each photo. Each bird that it is sure of is identified by itself, from the photo and
     the part of it with the bird. With --fast, photos are compared as a whole.
@@ -143,6 +145,8 @@ def identify(ctx: click.Context, /, **chosen: Any) -> None:  # noqa: ANN401  # c
     form = form_for(given.form, given.file)
     photos = find_photos(given.photos, column=given.group_by, quiet=quiet)
     _warn_of_form(ctx, form)
+    if given.fast and photos.detections:
+        output.warn("--fast compares photos as a whole: the boxes of MegaDetector are not used")
     with ExitStack() as stack:
         run = _opened(ctx, given, settings, method, photos, form, stack)
         counts = _identify(run)
@@ -241,11 +245,11 @@ def _opened(
     given: Given,
     settings: Settings,
     method: IdentifySettings,
-    photos: Mapping[str, str],
+    photos: Listed,
     form: Form,
     stack: ExitStack,
 ) -> Run:
-    """Open knowledge base, recognizer, reader and output, closed with the stack; `photos` have their groups."""
+    """Open knowledge base, recognizer, reader and output, closed with the stack."""
     quiet = options.invocation().quiet
     store = stack.enter_context(wiring.open_knowledge_base(settings))
     expected = None
@@ -258,8 +262,9 @@ def _opened(
         place = place_of(given.place)
         if place.name.casefold() != given.place.casefold() and not quiet:
             output.note(f"Place: {place.name}")
-    facts = _facts(given, place)
-    check_place_and_time(form, photos, facts)
+    facts = _facts(given, place) if FORMATS[form].document else None
+    if facts is not None:
+        check_place_and_time(form, photos.groups, facts)
     if method.place_odds != 1:
         is_needed = given.place is not None and not FORMATS[form].document  # which has the place in any case
         occurrence = wiring.occurrence_model(method.place_model, is_needed=is_needed)
@@ -276,6 +281,7 @@ def _opened(
         place_odds=method.place_odds,
         date=given.date,
         fast=given.fast,
+        detections={} if given.fast else photos.detections,
         engine=stack.enter_context(open_engine(settings)),
     )
     of_confidence = options.given_options(ctx, ["min_confidence"])
@@ -292,9 +298,9 @@ def _opened(
         )  # fmt: skip
         reading = stack.enter_context(opened)
     encounters = find_encounters(
-        photos, burst_s=method.burst_seconds if given.group else None, by=given.group_by, quiet=quiet
+        photos.groups, burst_s=method.burst_seconds if given.group else None, by=given.group_by, quiet=quiet
     )
-    parameters = identify_parameters(store, recognizer)
+    parameters = identify_parameters(store, recognizer, {} if given.fast else photos.detections)
     parameters |= {**reading.parameters, "reader_chunks": recognizer.n_chunks} if reading is not None else {}
     parameters |= {"burst_seconds": method.burst_seconds} if given.group else {}
     parameters |= {"group_by": given.group_by} if given.group_by else {}

@@ -2,36 +2,37 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from cli.common import output
 from cli.common.resumable import Encounter, ParquetTable, ResumableOutput
 from cli.verbs import identify_rows as rows
 from cli.verbs.identify_formats import FORMATS, Documents, Form, document_of
-from data.errors import BadInput, NothingReadable, UsageError, did_you_mean
+from cli.verbs.identify_lists import SUFFIXES as LISTS
+from cli.verbs.identify_lists import Listed, read_photo_list
+from data.errors import NothingReadable, UsageError
+from data.files import sha256_hex
 from data.words import plural
 from recognize.columns import Rows
 from recognize.settings import PLACE_ODDS, UNKNOWN_PRIOR
 
 if TYPE_CHECKING:
-    from data.records import Identification
+    from data.records import Detection, Identification
     from kb.store.knowledge_base import KnowledgeBase
     from recognize import Recognizer
     from recognize.exports.document import Facts
 
-LISTS = (".csv", ".tsv")
 
-
-def find_photos(arguments: Sequence[str], *, column: str | None = None, quiet: bool = False) -> dict[str, str]:
+def find_photos(arguments: Sequence[str], *, column: str | None = None, quiet: bool = False) -> Listed:
     """Return the photos of the arguments, each once, with the value of a column of their list (or empty).
 
-    `-` reads one path per line from stdin; a CSV is a list of photos. Counts the other files of folders on stderr.
+    `-` reads one path per line from stdin; a table or JSON is a list of photos. Counts the other files of folders on
+    stderr.
 
     Raises:
         NothingReadable: if there are none.
@@ -45,13 +46,18 @@ def find_photos(arguments: Sequence[str], *, column: str | None = None, quiet: b
         raise UsageError("A photo argument is empty.", hint="Use . for the current folder.")
     named, skipped = [], Skipped()
     found: dict[str, str] = {}
-    lists = [argument for argument in arguments if Path(argument).suffix.lower() in LISTS]
+    detections: dict[str, tuple[Detection, ...]] = {}
+    lists = [each for each in arguments if Path(each).suffix.lower() in LISTS and not Path(each).is_dir()]
     if column is not None and not lists:
         raise UsageError("--group-by needs a CSV of photos.", hint="Its column path has the files of the photos.")
     for argument in arguments:
         if argument in lists:
             named.append(argument)
-            photos = read_photo_list(Path(argument), column)
+            listed = read_photo_list(Path(argument), column)
+            photos = listed.groups
+            detections |= listed.detections
+            for text in () if quiet else listed.notes:
+                output.note(text)
         else:
             paths = _lines_of_stdin() if argument == "-" else [argument]
             named += paths
@@ -64,7 +70,7 @@ def find_photos(arguments: Sequence[str], *, column: str | None = None, quiet: b
         report_skipped(skipped, quiet=quiet)
     if not found:
         raise NothingReadable(f"No photo found in {output.first_few(named) or 'the paths on stdin'}.")
-    return found
+    return Listed(groups=found, detections=detections)
 
 
 def _lines_of_stdin() -> list[str]:
@@ -81,7 +87,7 @@ class Printed:
     missing: Mapping[str, str] = {}
     settled: Mapping[str, float] = {}
 
-    def __init__(self, form: Form, facts: Facts) -> None:
+    def __init__(self, form: Form, facts: Facts | None) -> None:
         self._form: Form = form
         self._facts = facts
         self._rows: list[str] = []
@@ -90,7 +96,7 @@ class Printed:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if FORMATS[self._form].document and kind is None:
+        if self._facts is not None and kind is None:
             for text in document_of(self._form, self._rows, self._facts).files.values():
                 output.write_rows(text)
 
@@ -102,7 +108,7 @@ class Printed:
 
     def add(self, image: str, rows: str, *, ok: bool, missing: str = "") -> None:
         """Print the rows of one photo, or keep them for the document."""
-        if FORMATS[self._form].document:
+        if self._facts is not None:
             self._rows += rows.splitlines()
         else:
             output.write_rows(rows)
@@ -141,7 +147,9 @@ def settle_unknown_prior(
         output.note(f"{percent(prior)} of the {unit} are estimated to show species outside the knowledge base{origin}")
 
 
-def identify_parameters(store: KnowledgeBase, recognizer: Recognizer) -> dict[str, object]:
+def identify_parameters(
+    store: KnowledgeBase, recognizer: Recognizer, detections: Mapping[str, Sequence[Detection]] = MappingProxyType({})
+) -> dict[str, object]:
     """Return everything that determines the rows, for comparison when a run resumes."""
     parameters: dict[str, object] = {
         "kb": store.info.id,
@@ -154,6 +162,8 @@ def identify_parameters(store: KnowledgeBase, recognizer: Recognizer) -> dict[st
         "unknown_prior": recognizer.unknown_prior,
         "detector": recognizer.detector,
     }
+    if detections:
+        parameters["detections"] = sha256_hex(repr(sorted(detections.items())))
     if recognizer.observer is not None:
         parameters["observer"] = recognizer.observer
     if recognizer.species_list is not None:
@@ -175,7 +185,7 @@ def sink_for(
     home: Path,
     parameters: dict[str, object],
     *,
-    facts: Facts,
+    facts: Facts | None = None,
     per: Rows = "photos",
     columns: rows.Columns = "all",
     excel: bool = False,
@@ -183,7 +193,7 @@ def sink_for(
     start_over: bool,
     wanted: Iterable[Encounter] = (),
 ) -> ResumableOutput | Printed:
-    """Return the destination of the rows: a resumable file, or stdout.
+    """Return the destination of the rows: a resumable file, or stdout; `facts` are for documents.
 
     Raises:
         UsageError: for a pipe or a device, which a file would replace.
@@ -200,7 +210,7 @@ def sink_for(
     shape: dict[str, object] = {"keys": rows.n_keys()}
     if kind.has_columns:
         shape = {"rows": per, "columns": len(rows.columns_of(per, columns)), **({"excel": True} if excel else {})}
-    packed = Documents(form, file, facts) if kind.document else None
+    packed = None if facts is None else Documents(form, file, facts)
     return ResumableOutput(
         file,
         folder=home / "identify",
@@ -248,43 +258,6 @@ def warn_of_missing(
 
         for line in reader_failures(missing, photos, instead="their answers come from the ranking"):
             output.warn(f"{line}{retry}")
-
-
-PATH_COLUMN = "path"
-
-
-def read_photo_list(file: Path, column: str | None) -> dict[str, str]:
-    """Return photo -> value of a column (empty without one) from a CSV with the column `path`.
-
-    Paths are relative to the folder of the file, found as `ListedFiles` does. Commas, semicolons or tabs separate the
-    cells.
-
-    Raises:
-        BadInput: if the file is unreadable, lacks a column, or puts a photo into two groups.
-    """
-    from data.images.find import ListedFiles
-
-    try:
-        text = file.read_text(encoding="utf-8-sig")
-        delimiter = max(",;\t", key=text.partition("\n")[0].count)
-        table = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, restval="")
-        heading = list(table.fieldnames or [])
-        for name in (PATH_COLUMN, *([column] if column else [])):
-            if name not in heading:
-                hint = did_you_mean(name, heading) or f"Columns: {', '.join(heading) or 'none'}."
-                raise BadInput(f'{file} has no column "{name}".', hint=hint)
-        found: dict[str, str] = {}
-        listed = ListedFiles(file.parent)
-        for row in table:
-            path, group = row[PATH_COLUMN], row[column].strip() if column else ""
-            if not path.strip():
-                raise BadInput(f"{file}: line {table.line_num}: no path.")
-            if found.setdefault(str(listed.path_of(path)), group) != group:
-                raise BadInput(f"{file}: line {table.line_num}: {path} is in two groups of {column}.")
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        why = getattr(error, "strerror", None) or "expected a CSV in UTF-8"
-        raise BadInput(f"{file} cannot be read: {why}.") from error
-    return found
 
 
 def find_encounters(

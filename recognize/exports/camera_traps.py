@@ -33,76 +33,25 @@ from recognize.exports.document import (
 )
 
 SCHEMAS: Final = "https://raw.githubusercontent.com/tdwg/camtrap-dp/1.0.2/"
+_DEPLOYMENTS: Final = """
+deploymentID locationID locationName latitude longitude coordinateUncertainty deploymentStart deploymentEnd
+setupBy cameraID cameraModel cameraDelay cameraHeight cameraDepth cameraTilt cameraHeading detectionDistance
+timestampIssues baitUse featureType habitat deploymentGroups deploymentTags deploymentComments
+"""
+_MEDIA: Final = """
+mediaID deploymentID captureMethod timestamp filePath filePublic fileName fileMediatype exifData favorite
+mediaComments
+"""
+_OBSERVATIONS: Final = """
+observationID deploymentID mediaID eventID eventStart eventEnd observationLevel observationType cameraSetupType
+scientificName count lifeStage sex behavior individualID individualPositionRadius individualPositionAngle
+individualSpeed bboxX bboxY bboxWidth bboxHeight classificationMethod classifiedBy classificationTimestamp
+classificationProbability observationTags observationComments
+"""
 COLUMNS: Final = {
-    "deployments": [
-        "deploymentID",
-        "locationID",
-        "locationName",
-        "latitude",
-        "longitude",
-        "coordinateUncertainty",
-        "deploymentStart",
-        "deploymentEnd",
-        "setupBy",
-        "cameraID",
-        "cameraModel",
-        "cameraDelay",
-        "cameraHeight",
-        "cameraDepth",
-        "cameraTilt",
-        "cameraHeading",
-        "detectionDistance",
-        "timestampIssues",
-        "baitUse",
-        "featureType",
-        "habitat",
-        "deploymentGroups",
-        "deploymentTags",
-        "deploymentComments",
-    ],
-    "media": [
-        "mediaID",
-        "deploymentID",
-        "captureMethod",
-        "timestamp",
-        "filePath",
-        "filePublic",
-        "fileName",
-        "fileMediatype",
-        "exifData",
-        "favorite",
-        "mediaComments",
-    ],
-    "observations": [
-        "observationID",
-        "deploymentID",
-        "mediaID",
-        "eventID",
-        "eventStart",
-        "eventEnd",
-        "observationLevel",
-        "observationType",
-        "cameraSetupType",
-        "scientificName",
-        "count",
-        "lifeStage",
-        "sex",
-        "behavior",
-        "individualID",
-        "individualPositionRadius",
-        "individualPositionAngle",
-        "individualSpeed",
-        "bboxX",
-        "bboxY",
-        "bboxWidth",
-        "bboxHeight",
-        "classificationMethod",
-        "classifiedBy",
-        "classificationTimestamp",
-        "classificationProbability",
-        "observationTags",
-        "observationComments",
-    ],
+    "deployments": _DEPLOYMENTS.split(),
+    "media": _MEDIA.split(),
+    "observations": _OBSERVATIONS.split(),
 }
 """All columns of the tables of Camtrap DP, in its order; most are empty."""
 VEHICLES: Final = ("bicycle", "car", "motorcycle", "airplane", "bus", "train", "truck", "boat", "vehicle")

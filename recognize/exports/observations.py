@@ -97,7 +97,7 @@ def ebird(rows: Iterable[Identification], facts: Facts) -> Document:
             in_photo[row.image, answer.name] += 1
             found.counts[answer.name] = max(found.counts[answer.name], in_photo[row.image, answer.name])
             found.photos[answer.name].add(row.image)
-    if not checklists and any(without.values()):
+    if not (checklists or n_foreign) and any(without.values()):
         raise refuse_without(" or ".join(f"a {name}" for name, lacks in without.items() if lacks), "ebird")
     lines = [line for key in sorted(checklists, key=lambda key: key[::-1]) for line in _lines(checklists[key], facts)]
     text = as_rows(lines)

@@ -11,7 +11,7 @@ import pytest
 
 from cli.common.resumable import Encounter, ParquetTable, ResumableOutput
 from cli.verbs.identify_files import sink_for
-from data.errors import BadInput, KnowledgeBaseLocked, MissingRequirement, UsageError
+from data.errors import KnowledgeBaseLocked, MissingRequirement, UsageError
 from tests.damaged import damaged
 from tests.small_files import files_of_at_most
 
@@ -27,12 +27,12 @@ def output(folder: Path, *, changed: Mapping[str, object] = {}, **more: Any) -> 
 
 def packed(folder: Path, *, start_over: bool = False, **columns: str) -> ResumableOutput:
     return ResumableOutput(
-        folder / "out.parquet.part",
+        folder / "out.parquet",
         folder=folder / "journals",
         parameters=PARAMETERS,
         header="",
         start_over=start_over,
-        table=ParquetTable(folder / "out.parquet", TYPES | columns),
+        packed=ParquetTable(folder / "out.parquet", TYPES | columns),
     )
 
 
@@ -129,7 +129,7 @@ def test_a_parquet_file_is_written_at_the_end_of_the_run_and_resumed(tmp_path: P
         killed.add(b, row(b, 1), ok=True)
         raise KeyboardInterrupt
     assert images(tmp_path) == [a, a], "the file of the first run is whole meanwhile"
-    with (tmp_path / "out.parquet.part").open("a") as out:
+    with killed.path.open("a") as out:
         out.write('{"image": "torn')
     with packed(tmp_path) as third:
         assert third.done == {a, b}
@@ -141,18 +141,25 @@ def test_a_parquet_file_is_written_at_the_end_of_the_run_and_resumed(tmp_path: P
     assert images(tmp_path) == [a, a, c]
 
 
-def test_a_parquet_file_with_other_columns_or_contents_is_not_overwritten(tmp_path: Path, photos: list[str]) -> None:
+def test_a_packed_file_that_others_wrote_or_changed_is_not_overwritten(tmp_path: Path, photos: list[str]) -> None:
+    file = tmp_path / "out.parquet"
     with packed(tmp_path) as first:
         first.add(photos[0], row(photos[0], 1), ok=True)
-    with pytest.raises(BadInput, match="columns of another version"), packed(tmp_path, place="text"):
+    file.write_bytes(b"edited by hand")
+    with pytest.raises(UsageError, match=r"out\.parquet is not as kb identify wrote it"), packed(tmp_path):
         pass
+    assert file.read_bytes() == b"edited by hand"
     with packed(tmp_path, start_over=True, place="text") as anew:
         anew.add(photos[1], row(photos[1], 1), ok=True)
     assert images(tmp_path) == [photos[1]]
-    (tmp_path / "out.parquet").write_bytes(b"PAR1 not quite")
-    with pytest.raises(BadInput, match="not a readable Parquet file"), packed(tmp_path, place="text"):
+    file.unlink()
+    with packed(tmp_path, place="text"):
         pass
-    assert (tmp_path / "out.parquet").read_bytes() == b"PAR1 not quite"
+    assert images(tmp_path) == [photos[1]], "made again from the kept rows"
+    for path in (tmp_path / "journals").iterdir():
+        path.unlink()
+    with pytest.raises(UsageError, match="was not written by kb identify"), packed(tmp_path, place="text"):
+        pass
 
 
 def test_a_pipe_is_refused_and_a_symlink_is_kept_and_shares_the_journal_of_its_target(

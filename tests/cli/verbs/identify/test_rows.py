@@ -10,6 +10,7 @@ import pytest
 from pandas.api import types
 
 from cli.verbs import identify_rows as rows
+from cli.verbs.identify_formats import NAMES
 from data.codec import loads
 from data.records import Candidate, Identification, Reading
 from recognize import to_frame
@@ -34,7 +35,7 @@ def test_formulas_and_control_characters_are_harmless() -> None:
 
 
 def test_lone_surrogates_are_replaced() -> None:
-    for form in rows.FORMATS:
+    for form in NAMES:
         text = rows.lines(form, row("caf\udce9.jpg", "sings \ud83d"))
         assert text.encode("utf-8", "surrogateescape").count(b"caf\xe9.jpg") == 1
         assert "sings \ufffd" in text
