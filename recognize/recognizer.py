@@ -320,9 +320,7 @@ class Recognizer:
         if decoded.photo is None:
             return replace(row, status="error", error=decoded.error)
         photo, seconds = decoded.photo, round(decoded.seconds + seconds, 4)
-        return replace(
-            row, place=photo.place, date=photo.date, notes=photo.notes, size=photo.size, seconds=seconds
-        )
+        return replace(row, place=photo.place, date=photo.date, notes=photo.notes, size=photo.size, seconds=seconds)
 
     def estimate_unknown_prior(
         self, images: Sequence[Source], *, on_rows: Callable[[list[Identification]], None] | None = None

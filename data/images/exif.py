@@ -206,14 +206,19 @@ def _zone(offset: str) -> timezone | None:
     return timezone((-1 if match[1] == "-" else 1) * timedelta(hours=int(match[2]), minutes=int(match[3])))
 
 
+def sidecars_of(photo: Path) -> list[Path]:
+    """Return the names that programs give to the XMP file beside a photo, the most specific first."""
+    return [photo.with_name(f"{name}{suffix}") for name in (photo.name, photo.stem) for suffix in (".xmp", ".XMP")]
+
+
 def _xmp_of(image: Image.Image, path: Path | None) -> Iterator[str]:
     """Yield the XMP data in an image, then those beside its file."""
     own = image.info.get("xmp") or b""
     yield own.decode(errors="replace") if isinstance(own, bytes) else str(own)
     if path is not None:
-        for name in (f"{path.name}.xmp", f"{path.name}.XMP", f"{path.stem}.xmp", f"{path.stem}.XMP"):
+        for sidecar in sidecars_of(path):
             try:
-                with path.with_name(name).open("rb") as file:
+                with sidecar.open("rb") as file:
                     yield file.read(_MAX_XMP_BYTES).decode(errors="replace")
             except (OSError, ValueError):
                 continue

@@ -165,10 +165,6 @@ class Identification:
     """The bird in the photo: left, top, right and bottom in pixels; null where none was found or sought."""
     bird: int = 1
     """Number of the bird, from 1, in a photo of several."""
-    box_score: float | None = None
-    """Confidence of the detector in the box."""
-    size: tuple[int, int] | None = None
-    """Width and height of the upright photo, in pixels."""
     n_birds: int = 1
     """Rows of the photo: one for each bird, and one where none was found."""
     shows: str | None = None
@@ -213,6 +209,10 @@ class Identification:
     """The answer without that place."""
     notes: tuple[str, ...] = ()
     """Sentences on what could not be read or used of the photo, such as a place without a hemisphere."""
+    box_score: float | None = None
+    """Confidence of the detector in the box."""
+    size: tuple[int, int] | None = None
+    """Width and height of the upright photo, in pixels."""
 
     def _repr_html_(self) -> str:
         """Return the photo and the head of its card, for notebooks; by name, since records import no package."""

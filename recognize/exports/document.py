@@ -39,6 +39,10 @@ class Facts:
         text = self.date or date
         return None if text is None else datetime.fromisoformat(text)
 
+    def has_time(self, date: str | None) -> bool:
+        """Return whether a photo with that date has a time of day."""
+        return "T" in (self.date or date or "")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:

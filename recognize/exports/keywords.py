@@ -10,7 +10,8 @@ from xml.parsers.expat import ExpatError
 
 from data.errors import BadInput
 from data.files import write_atomic
-from data.images.header import RAW
+from data.images import RAW
+from data.images.exif import sidecars_of
 from data.records import Identification
 from recognize.exports.document import photos_of
 
@@ -33,9 +34,8 @@ def sidecar_of(photo: Path) -> Path:
     New sidecars of JPEGs and other pictures are called `a.jpg.xmp`, as by digiKam and darktable: `a.xmp` may belong to
     a RAW photo beside it. Those of RAW photos are called `a.xmp`, as by Lightroom.
     """
-    long, short = photo.with_name(f"{photo.name}.xmp"), photo.with_suffix(".xmp")
-    first = short if photo.suffix.lower() in RAW else long
-    return next((each for each in (long, short) if each.exists()), first)
+    names = sidecars_of(photo)
+    return next((each for each in names if each.exists()), names[2 if photo.suffix.lower() in RAW else 0])
 
 
 def write_keywords(row: Identification) -> list[Path]:
@@ -73,6 +73,8 @@ def with_keywords(xmp: bytes, names: Sequence[str]) -> bytes:
         ExpatError: if it is not XML.
         ValueError: if it has no RDF.
     """
+    if b"<!DOCTYPE" in xmp:
+        raise ValueError("expected no document type, whose entities may grow without bound")
     document = parseString(xmp or _EMPTY.encode())
     if not document.getElementsByTagNameNS(RDF, "RDF"):
         raise ValueError("expected an element rdf:RDF")

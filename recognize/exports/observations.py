@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, time
 from pathlib import PurePath
 from typing import Final
 
@@ -40,7 +40,9 @@ def inaturalist(rows: Iterable[Identification], facts: Facts) -> Document:
         sure = "" if answer.confidence is None else f", {percent(answer.confidence)} sure"
         names = ", ".join(PurePath(photo.image).name for photo in row.photos) or PurePath(row.image).name
         latitude, longitude = place or (None, None)
-        when = None if moment is None else moment.strftime("%Y-%m-%d" if facts.date else "%Y-%m-%d %H:%M:%S")
+        when = (
+            None if moment is None else moment.strftime("%Y-%m-%d %H:%M:%S" if facts.has_time(row.date) else "%Y-%m-%d")
+        )
         where = facts.place_name or None
         lines.append((answer.name, when, f"Photo {names}, named by {facts.program}{sure}", where, latitude, longitude,
                       "Fieldmark", None))  # fmt: skip
@@ -62,7 +64,9 @@ class _Checklist:
     """Birds of one place on one day."""
 
     place: tuple[float, float]
-    first: datetime
+    day: date
+    first: time | None = None
+    """Earliest time of day."""
     counts: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     """Species -> the most of its birds in one photo."""
     photos: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
@@ -92,8 +96,9 @@ def ebird(rows: Iterable[Identification], facts: Facts) -> Document:
             n_foreign += 1
         else:
             key = (round(place[0], 2), round(place[1], 2), moment.date().isoformat())
-            found = checklists.setdefault(key, _Checklist(place, moment))
-            found.first = min(found.first, moment, key=lambda each: each.replace(tzinfo=None))
+            found = checklists.setdefault(key, _Checklist(place, moment.date()))
+            if facts.has_time(row.date):
+                found.first = min(found.first or moment.time(), moment.time())
             in_photo[row.image, answer.name] += 1
             found.counts[answer.name] = max(found.counts[answer.name], in_photo[row.image, answer.name])
             found.photos[answer.name].add(row.image)
@@ -120,13 +125,13 @@ def _lines(checklist: _Checklist, facts: Facts) -> Iterable[list[object]]:
     where = facts.place_name or (
         f"{abs(latitude):.4f} {'N' if latitude >= 0 else 'S'} {abs(longitude):.4f} {'E' if longitude >= 0 else 'W'}"
     )
-    time = "" if facts.date else checklist.first.strftime("%H:%M")
+    began = "" if checklist.first is None else f"{checklist.first:%H:%M}"
     for name, count in checklist.counts.items():
         english, scientific = facts.name_in_ebird(name) or ("", name)
         genus, _, species = scientific.partition(" ")
         comments = f"Named from {plural(len(checklist.photos[name]), 'photo')} by {facts.program}"
         cells = [english, genus, species, count, comments, where, latitude, longitude,
-                 checklist.first.strftime("%m/%d/%Y"), time, "", "", "Incidental", "", "", "N", "", "", ""]  # fmt: skip
+                 f"{checklist.day:%m/%d/%Y}", began, "", "", "Incidental", "", "", "N", "", "", ""]  # fmt: skip
         yield [_plain(cell) if isinstance(cell, str) else cell for cell in cells]
 
 

@@ -98,7 +98,7 @@ def test_unreadable_photos_are_named_and_the_others_answer(store: Any, encoders:
         (str(bad), False), (str(good), True), (str(none), False),
     ]  # fmt: skip
     assert (failed.status, failed.error, len(failed.photos)) == ("error", row.photos[0].error, 2)
-    assert row.photos[1] == EncounterPhoto(image=str(good))
+    assert row.photos[1] == EncounterPhoto(image=str(good), size=(96, 96))
     with pytest.raises(ValueError, match="at least one photo in an encounter"):
         list(Recognizer(store, encoders).identify([[]]))
 
