@@ -66,7 +66,7 @@ class _Line:
 
 
 class Packed(Protocol):
-    """What is made of all rows at the end of a run: a Parquet file, or a document of another program."""
+    """Files made of all rows at the end of a run: a Parquet file, or a document of another program."""
 
     files: Sequence[Path]
 
@@ -105,7 +105,7 @@ class ResumableOutput:
     """The rows of many photos in one file; a context manager.
 
     Args:
-        path: the file of the rows, or what `packed` makes of them.
+        path: the file of the rows, or the one that `packed` makes of them.
         folder: the folder of journals, and of the rows of packed files.
         parameters: JSON values that determine the rows.
         header: the first line of the file, or empty.
@@ -113,7 +113,7 @@ class ResumableOutput:
         wanted: the encounters of this run, default each photo alone; rows of other photos are never dropped. Rows of
             encounters that have other photos now are dropped.
         start_over: drop all rows of an earlier run, whatever its parameters.
-        packed: what makes `path` of all rows at the end of a run.
+        packed: makes `path` of all rows at the end of a run.
     """
 
     def __init__(

@@ -250,6 +250,7 @@ def _opened(
     stack: ExitStack,
 ) -> Run:
     """Open knowledge base, recognizer, reader and output, closed with the stack."""
+    # Long: one block opens everything in the order in which it closes.
     quiet = options.invocation().quiet
     store = stack.enter_context(wiring.open_knowledge_base(settings))
     expected = None
@@ -262,6 +263,7 @@ def _opened(
         place = place_of(given.place)
         if place.name.casefold() != given.place.casefold() and not quiet:
             output.note(f"Place: {place.name}")
+    detections = {} if given.fast else photos.detections
     facts = _facts(given, place) if FORMATS[form].document else None
     if facts is not None:
         check_place_and_time(form, photos.groups, facts)
@@ -281,7 +283,7 @@ def _opened(
         place_odds=method.place_odds,
         date=given.date,
         fast=given.fast,
-        detections={} if given.fast else photos.detections,
+        detections=detections,
         engine=stack.enter_context(open_engine(settings)),
     )
     of_confidence = options.given_options(ctx, ["min_confidence"])
@@ -300,7 +302,7 @@ def _opened(
     encounters = find_encounters(
         photos.groups, burst_s=method.burst_seconds if given.group else None, by=given.group_by, quiet=quiet
     )
-    parameters = identify_parameters(store, recognizer, {} if given.fast else photos.detections)
+    parameters = identify_parameters(store, recognizer, detections)
     parameters |= {**reading.parameters, "reader_chunks": recognizer.n_chunks} if reading is not None else {}
     parameters |= {"burst_seconds": method.burst_seconds} if given.group else {}
     parameters |= {"group_by": given.group_by} if given.group_by else {}

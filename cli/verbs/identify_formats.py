@@ -1,8 +1,9 @@
-"""Output formats of `kb identify`: one table of what each is and who writes it."""
+"""Output formats of `kb identify` in one table, and documents made of all rows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from pkgutil import resolve_name
@@ -28,7 +29,7 @@ class Format:
     has_columns: bool = False
     """Whether --rows and --columns choose its rows."""
     needs: str = ""
-    """What it cannot do without: `file`, `folder`; empty for stdout as well."""
+    """`file` or `folder` that it needs; empty if stdout will do."""
     document: str = ""
     """`module:function` that makes the document of all rows."""
     needs_place: bool = False
@@ -105,23 +106,20 @@ def _readable(line: str) -> str:
 
 
 def check_place_and_time(form: Form, photos: Iterable[str], facts: Facts) -> None:
-    """Raise `BadInput` before any work if a format needs place and time, and no photo has both."""
+    """Raise `BadInput` before any work if a format needs place and time, and no readable photo has both."""
     if not FORMATS[form].needs_place or (facts.place and facts.date):
         return
     from data.errors import BadImage
     from data.images.decode import read_photo
     from recognize.exports.document import refuse_without
 
-    n_readable, lacks = 0, {"a place": True, "a time": True}
+    lacks: dict[str, bool] = {}
     for name in photos:
-        try:
+        with suppress(BadImage):  # a row with an error
             photo = read_photo(name, min_side=1)
-        except BadImage:  # a row with an error
-            continue
-        n_readable += 1
-        has_place, has_time = bool(facts.place or photo.place), bool(facts.date or photo.date)
-        if has_place and has_time:
-            return
-        lacks = {"a place": lacks["a place"] and not has_place, "a time": lacks["a time"] and not has_time}
-    if n_readable:
-        raise refuse_without(" or ".join(what for what, is_missing in lacks.items() if is_missing) or "both", form)
+            found = {"place": facts.place or photo.place, "time": facts.date or photo.date}
+            if all(found.values()):
+                return
+            lacks = {what: lacks.get(what, True) and not value for what, value in found.items()}
+    if lacks:
+        raise refuse_without([what for what, is_missing in lacks.items() if is_missing], form)

@@ -36,9 +36,9 @@ class Listed:
     groups: dict[str, str]
     """Photo -> value of the column of groups; empty without one."""
     detections: dict[str, tuple[Detection, ...]] = field(default_factory=dict)
-    """Photo -> what MegaDetector saw in it, as `Recognizer` takes it."""
+    """Photo -> detections of MegaDetector, as `Recognizer` takes them."""
     notes: tuple[str, ...] = ()
-    """Sentences, without full stop, on what was skipped or guessed."""
+    """Sentences, without full stop, on photos skipped and values guessed."""
 
 
 def read_photo_list(file: Path, column: str | None = None) -> Listed:

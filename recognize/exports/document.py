@@ -1,4 +1,4 @@
-"""Documents in the formats of other programs: made of all rows of a run, and of what the run knows beside them."""
+"""Documents in the formats of other programs: made of all rows of a run, with its place and date."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from data.words import plural
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What a run knows beside its rows."""
+    """Facts of a run beside its rows."""
 
     program: str
     """Name and version of the program."""
@@ -92,8 +92,9 @@ def left_out(n: int, of: int, noun: str, why: str) -> tuple[str, ...]:
     return (f"{n:,} of {plural(of, noun)} left out: {why}",) if n else ()
 
 
-def refuse_without(what: str, form: str) -> BadInput:
-    """Return the error for photos without place or time, which a format needs."""
+def refuse_without(lacks: Sequence[str], form: str) -> BadInput:
+    """Return the error for photos without a place or time, which a format needs."""
+    what = " or ".join(f"a {name}" for name in lacks) or "both"
     return BadInput(
         f"--format {form} needs the place and the time of each photo; no photo has {what}.",
         hint="Add --place LATITUDE,LONGITUDE and --date 2026-05-31, or write GPS data and time into the photos.",

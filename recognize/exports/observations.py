@@ -83,7 +83,7 @@ def ebird(rows: Iterable[Identification], facts: Facts) -> Document:
     """
     checklists: dict[tuple[float, float, str], _Checklist] = {}
     in_photo: dict[tuple[str, str], int] = defaultdict(int)
-    n, n_unnamed, n_foreign, without = 0, 0, 0, {"place": 0, "date": 0}
+    n, n_unnamed, n_foreign, without = 0, 0, 0, {"place": 0, "time": 0}
     for row in rows:
         n += 1
         answer, moment, place = row.answer, facts.moment_of(row.date), facts.place_of(row)
@@ -91,7 +91,7 @@ def ebird(rows: Iterable[Identification], facts: Facts) -> Document:
             n_unnamed += 1
         elif place is None or moment is None:
             without["place"] += place is None
-            without["date"] += moment is None
+            without["time"] += moment is None
         elif facts.name_in_ebird(answer.name) is None:
             n_foreign += 1
         else:
@@ -103,13 +103,13 @@ def ebird(rows: Iterable[Identification], facts: Facts) -> Document:
             found.counts[answer.name] = max(found.counts[answer.name], in_photo[row.image, answer.name])
             found.photos[answer.name].add(row.image)
     if not (checklists or n_foreign) and any(without.values()):
-        raise refuse_without(" or ".join(f"a {name}" for name, lacks in without.items() if lacks), "ebird")
+        raise refuse_without([name for name, lacks in without.items() if lacks], "ebird")
     lines = [line for key in sorted(checklists, key=lambda key: key[::-1]) for line in _lines(checklists[key], facts)]
     text = as_rows(lines)
     notes = (
         *left_out(n_unnamed, n, "row", "not named to species"),
         *left_out(without["place"], n, "row", "no place; --place gives it"),
-        *left_out(without["date"], n, "row", "no date; --date gives it"),
+        *left_out(without["time"], n, "row", "no date; --date gives it"),
         *left_out(n_foreign, n, "row", "no species of eBird"),
         f"{plural(len(checklists), 'incidental checklist')} for eBird Record Format (Extended): check each before you "
         "submit it",
