@@ -100,12 +100,6 @@ def _without_mark(head: bytes) -> str:
 
 def _code_page(sample: bytes, place: str) -> str:
     """Return the code page in which a sample has the fewest letters that no one language would write."""
-    text = sample.decode("utf-8", "replace")
-    n_wrong = text.count("�")
-    if sum(not each.isascii() for each in text) - n_wrong > n_wrong:
-        raise BadInput(
-            f"{place}: expected UTF-8 text, as on other lines; the file mixes encodings.", hint=SAVE_AS_UTF_8
-        )
     n_letters = sum(byte > 127 for byte in sample)
     best: tuple[float, str] = (n_letters / 20, "")
     for page, languages in ALPHABETS:
@@ -120,6 +114,12 @@ def _code_page(sample: bytes, place: str) -> str:
             best = misses, page
     if best[1]:
         return best[1]
+    lines = sample.splitlines()
+    whole = [text for line in lines if (text := _as_utf_8(line))]
+    # By chance, a line in a Chinese encoding is UTF-8 too, but of rare letters.
+    if len(whole) * 5 >= len(lines) and any(_is_usual(text) for text in whole):
+        what = "expected UTF-8 text, as on other lines; the file mixes encodings"
+        raise BadInput(f"{place}: {what}.", hint=SAVE_AS_UTF_8)
     from charset_normalizer import from_bytes
 
     found = from_bytes(sample, cp_isolation=list(_EASTERN)).best() or from_bytes(sample).best()
@@ -143,6 +143,18 @@ def _misses(text: str, letters: str) -> int:
         else:
             n += not before.isascii() and before.islower() and each.isupper()
     return n
+
+
+def _as_utf_8(line: bytes) -> str:
+    try:
+        return line.decode()
+    except UnicodeDecodeError:
+        return ""
+
+
+def _is_usual(text: str) -> bool:
+    """Return whether all letters are of one language of `ALPHABETS`, or of a script that UTF-8 writes in 3 bytes."""
+    return max(text) > "\u0800" or any(not _misses(text, each) for _, languages in ALPHABETS for each in languages)
 
 
 def _is_plain(letter: str) -> bool:

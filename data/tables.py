@@ -56,6 +56,7 @@ _NONE: Final = "\x1f"  # separates nothing: one column of lines
 _SAMPLE: Final = 200
 _SUFFIXES: Final = (".csv", ".tsv", ".tab", ".txt", ".xlsx")
 _ENTITY: Final = re.compile(r"&(?:#\d+|#[xX][0-9a-fA-F]+|[a-zA-Z][a-zA-Z0-9]*);")
+_LETTERS: Final = str.maketrans("łøđıŁØĐİ", "lodiLODI")
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _WORDS: Final = re.compile(r"[^\W_]+")
 _DAMAGE: Final = (OSError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error, NotImplementedError)
@@ -89,6 +90,8 @@ class Table:
         self.first: tuple[str, ...] = parts.first
         """Cells of the first line that is not blank, for messages."""
         self.first_line = parts.first_line
+        self.sample: tuple[tuple[str, ...], ...] = parts.sample
+        """Without a known heading: cells of the first lines, where a separator divides all alike."""
         self._frames = parts.frames
 
     def chunks(self, n_rows: int = ROWS_AT_A_TIME) -> Iterator[pd.DataFrame]:
@@ -191,6 +194,7 @@ class _Parts:
         self.notes: list[str] = []
         self.first: tuple[str, ...] = ()
         self.first_line = 1
+        self.sample: tuple[tuple[str, ...], ...] = ()
         self.frames: Callable[[int], Iterator[pd.DataFrame]] = lambda _: iter(())
 
 
@@ -313,6 +317,8 @@ def _text_parts(
     if head and (named := re.match(r'"?sep=(.)"?[;,\t]*$', head[0])):
         given, n_skipped = named[1], 1
     separators = [given] if given else [_NONE, *_SEPARATORS]
+    if head and re.match(r'"[^"]*" "', head[0]):  # R's write.table
+        separators.append(" ")
     rows = {each: [cells_of(line, each) for line in head[n_skipped : n_skipped + MAX_TITLES]] for each in separators}
     at, separator = _heading_row(rows, headings, needed)
     if at is None:
@@ -320,6 +326,8 @@ def _text_parts(
         first = next(shown, n_skipped)
         parts.separator = given or _common_separator(head[n_skipped:])
         parts.first = tuple(cells_of(head[first], parts.separator or _NONE)) if first < len(head) else ()
+        listed = [line for line in head[n_skipped:] if line.strip() and not line.startswith("#")]
+        parts.sample = tuple(tuple(cells_of(line, parts.separator)) for line in listed) if parts.separator else ()
         parts.first_line, separator, width, start = first + 1, _NONE, 1, n_skipped
     else:
         titles = sum(bool(line.strip()) for line in head[n_skipped : n_skipped + at])
@@ -426,6 +434,7 @@ def _workbook_parts(
         frame = frame.iloc[at + 1 :]
     else:
         parts.separator = "\t"
+        parts.sample = tuple(tuple(row) for row in rows[sheet] if any(row))
         joined = ["\t".join(row).rstrip("\t") for row in frame.values.tolist()]
         frame = pd.DataFrame({0: pd.Series(joined, index=frame.index, dtype="str")})
     frame.columns = range(frame.shape[1])
@@ -436,7 +445,7 @@ def _workbook_parts(
 @cache
 def _keys(text: str) -> tuple[frozenset[str], str]:
     """Return the words of a heading, in any order and joined, without case, accents and signs."""
-    plain = unicodedata.normalize("NFKD", text)
+    plain = unicodedata.normalize("NFKD", text.translate(_LETTERS))
     plain = "".join(each for each in plain if not unicodedata.combining(each))
     joined = "".join(_WORDS.findall(plain.lower()))
     return frozenset(_WORDS.findall(_CAMEL.sub(" ", plain).lower())), joined

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
+import pandas as pd
 
 from cli.common import exit_codes
 from cli.common.settings import Invocation
@@ -301,7 +301,8 @@ def _digest(path: Path) -> str:
 def _lines(text: str, key: str) -> tuple[dict[str, str], ...]:
     """Return the lines of CSV; with a key, the records of that list of JSON, nested keys joined by points."""
     if not key:
-        return tuple(csv.DictReader(io.StringIO(text)))
+        rows = pd.read_csv(io.StringIO(text), dtype="str", na_filter=False) if text else pd.DataFrame()
+        return tuple({str(name): cell for name, cell in row.items()} for row in rows.to_dict("records"))
     return tuple(dict(_flat(record)) for record in json.loads(text)[key]) if text else ()
 
 

@@ -7,7 +7,6 @@ too, and where it has a word of its own, that row counts.
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
@@ -91,8 +90,9 @@ def group_names() -> list[str]:
 @cache
 def english_groups() -> Mapping[str, tuple[str, ...]]:
     """Return order or family -> its English names, without groups that are named after their only species."""
-    table = (files("data.lexicon") / "english_groups.csv").read_text(encoding="utf-8")
-    return {row["group"]: tuple(row["english_names"].split(";")) for row in csv.DictReader(table.splitlines())}
+    table = (files("data.lexicon") / "english_groups.txt").read_text(encoding="utf-8")
+    rows = (line.partition(": ") for line in table.splitlines())
+    return {group: tuple(names.split("; ")) for group, _, names in rows}
 
 
 _OF_PLACES: Final = frozenset(("New", "Old", "World", "Zealand", "African", "Asian", "Australasian"))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from data.tables import LINE, Headings, open_table
+from data.tables import LINE, Headings, cells_of, open_table
 from data.words import plural
 from kb.checklist.names import BELOW_SPECIES, LADDER, parse_name
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 IN_LANGUAGES: Final[Mapping[str, tuple[str, ...]]] = {
     "de": ("deutscher name", "deutscher artname", "deutsch", "trivialname"),
-    "fr": ("nom vernaculaire", "nom commun", "nom francais", "francais"),
+    "fr": ("nom vernaculaire", "nom commun", "nom francais", "francais", "nom vern"),
     "es": ("nombre comun", "nombre vulgar", "nombre espanol", "espanol"),
     "pt": ("nome comum", "nome popular", "nome vulgar", "nome portugues"),
     "it": ("nome comune", "nome italiano", "italiano"),
@@ -45,7 +45,8 @@ HEADINGS: Final[Mapping[str, tuple[str, ...]]] = {
     "scientific": (
         "scientific name", "sci name", "scientific", "species scientific", "species scientific name", "binomial",
         "binomial name", "latin name", "latin", "latin species", "latin species name", "canonical name",
-        "accepted scientific name", "accepted name", "verbatim scientific name",
+        "accepted scientific name", "accepted name", "verbatim scientific name", "species latin name",
+        "taxon latin name", "taxon scientific name", "lb nom", "nom valide", "nom complet", "nom cite",
         "wissenschaftlicher name", "wissenschaftlicher artname", "artname wissenschaftlich", "art wissenschaftlich",
         "wissenschaftlich", "name wiss", "artname wiss", "lateinischer name", "lateinisch", "latein", "art lateinisch",
         "nom scientifique", "nom latin", "espece nom scientifique", "nombre cientifico", "nombre latino", "cientifico",
@@ -65,7 +66,8 @@ HEADINGS: Final[Mapping[str, tuple[str, ...]]] = {
         "species common", "vernacular", "name species", "species guess", "bird name", "local name", "popular name",
     ),
     "either": (
-        "species", "species name", "taxon", "taxon name", "name", "names", "art", "artname", "espece", "nom espece",
+        "species", "species name", "taxon", "taxon name", "name", "names", "art", "artname", "artnamn",
+        "artnavn", "vogelart", "bird species", "espece", "nom espece",
         "especie", "specie", "soort", "soortnaam", "gatunek", "druh", "faj", "вид", "种", "物种", "organism",
         "organism name", "bird", "birds", "label",
     ),
@@ -95,7 +97,7 @@ _LABEL: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12};")
 """Beginning of a label of SpeciesNet."""
 _SCIENTIFIC: Final = re.compile(
     r"^[†×?* ]*[A-ZÀ-Þ][a-zà-ÿ-]{2,}(?: \([A-Z][a-z]+\))?(?: [x×])? "
-    r"[a-zà-ÿ][a-zà-ÿ-]*(?:us|a|um|is|i|e|or|ns|es|os|ax|ex|ix|ox|yx|ys|as|ops)\b"
+    r"[a-zà-ÿ][a-zà-ÿ-]*(?:us|a|um|is|i|e|or|ns|es|os|ax|ex|ix|ox|yx|ys|as|ops|o)\b"
 )
 """Names with a genus and an epithet that ends as in Latin: `Red fox` is none."""
 
@@ -134,13 +136,30 @@ class NamesFile:
         needed: Callable[[Collection[str]], bool] | None = None,
     ) -> None:
         """Open the file; `also` are further headings, and `needed` as for `open_table`, by default `has_names`."""
-        self.table = open_table(source, {**HEADINGS, **also}, needed=needed or has_names, place=place)
+        known, needed = {**HEADINGS, **also}, needed or has_names
+        self.table = open_table(source, known, needed=needed, place=place)
+        self._guesses: list[str] = []
+        self._at: int | None = None  # of the scientific names in a table without a heading
+        if not also and (at := _scientific_column(self.table.sample[1:])) is not None:
+            first = self.table.sample[0][at]
+            self._guesses.append(f'column {at + 1} ("{first}" in its first row) read as scientific names')
+            if is_like_a_scientific_name(first):
+                self._at = at
+            else:
+                known["scientific"] = (*known["scientific"], first)
+                self.table = open_table(source, known, needed=needed, place=place)
         self.is_table = self.table.heading_line is not None
         self.n_nameless = 0
         """Rows without a name, once all are read."""
         sample = next(self.table.chunks(SAMPLE), None) if self.is_table else None
         self.columns = _by_cells(self.table.columns, sample)
         """Meaning -> the columns with such cells, the most specific first."""
+        if sample is not None and not also and "scientific" not in self.columns and "epithet" not in self.columns:
+            others = [name for name in sample if name not in chain.from_iterable(self.columns.values())]
+            rows = list(zip(*(sample[name] for name in others), strict=True))
+            if (at := _scientific_column(rows)) is not None:
+                self.columns["scientific"] = (others[at],)
+                self._guesses.append(f'column "{others[at]}" read as scientific names')
 
     @property
     def names_species(self) -> bool:
@@ -175,7 +194,9 @@ class NamesFile:
             every: comments and rows without a name too.
         """
         if not self.is_table:
-            yield from (NameRow(line=line, scientific=" ".join(text.split())) for line, text in self.lines())
+            for line, text in self.lines(may_have_cells=self._at is not None):
+                cells = [text] if self._at is None else cells_of(text, self.table.separator or ",")
+                yield NameRow(line=line, scientific=" ".join(cells[self._at or 0].split()))
             return
         of_names = [*chain.from_iterable(self.columns.values())]
         first = self.table.heading[0]
@@ -194,7 +215,7 @@ class NamesFile:
         """Return guesses, skipped rows and columns that are not used, once all rows are read."""
         nameless = f"{plural(self.n_nameless, 'row')} without a name skipped" if self.n_nameless else ""
         unused = self.table.unused({*chain.from_iterable(self.columns.values()), *used}) if self.is_table else ""
-        return [note for note in (*self.table.notes, nameless, unused) if note]
+        return [note for note in (*self.table.notes, *self._guesses, nameless, unused) if note]
 
     def _row(self, line: int, cells: Mapping[str, str]) -> NameRow:
         def first(meaning: str) -> str:
@@ -247,6 +268,14 @@ def _by_cells(columns: Mapping[str, tuple[str, ...]], sample: pd.DataFrame | Non
     if plain and not found.get("common"):
         found["common"] = plain
     return {meaning: tuple(names) for meaning, names in found.items() if names}
+
+
+def _scientific_column(rows: Sequence[Sequence[str]]) -> int | None:
+    """Return the column of which nearly all cells are written like scientific names; None without one."""
+    columns = [[cell for cell in cells if cell] for cells in zip(*rows, strict=True)]
+    shares = [sum(map(is_like_a_scientific_name, cells)) / max(len(cells), 1) for cells in columns]
+    best = max(shares, default=0.0)
+    return shares.index(best) if best >= 0.8 else None
 
 
 def is_like_a_scientific_name(text: str) -> bool:

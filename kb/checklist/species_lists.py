@@ -93,9 +93,9 @@ def read_list(source: Path | bytes, place: str = "") -> ListedNames:
             rows = (([*row.names], None) for row in file.rows(once=True))
             listed = _listed("table" if file.names_species else "names", rows)
         else:
-            lines = [text for _, text in file.lines()]
+            lines = (text for _, text in file.lines(may_have_cells=True))
             listed = _of_bar_chart(lines) or ListedNames(
-                kind="names", lines=tuple(ListedName(names=(" ".join(line.split()),)) for line in lines)
+                kind="names", lines=tuple(ListedName(names=row.names) for row in file.rows())
             )
         listed = replace(listed, notes=tuple(file.notes()))
     if not listed.lines:

@@ -14,6 +14,7 @@ read like a wiki page.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -43,6 +44,7 @@ from kb.checklist.names import fold
 from kb.distill.terms import term_id
 from kb.sources.article_source import MAX_PIXELS, SMALLEST_SIDE_PX, AnchorBatch, ArticleSource, left_out
 
+_log = logging.getLogger(__name__)
 ARTICLE_SUFFIXES = (".txt", ".md", ".html", ".htm")
 TERMS_FOLDER = "terms"
 CREDITS = "credits.csv"
@@ -241,6 +243,8 @@ def _read_credits(path: Path) -> dict[str, dict[str, str]]:
         raise table.refused(f"expected the columns file,author,licence,url, got {got}", line=table.first_line)
     column_of = {meaning: columns[0] for meaning, columns in table.columns.items()}
     rows = table.frame.to_dict("records")
+    for note in table.notes:
+        _log.warning("%s: %s", path, note)
     found = [{meaning: row[column] for meaning, column in column_of.items()} for row in rows]
     return {credit["file"]: credit for credit in found if credit["file"]}
 

@@ -6,13 +6,13 @@ its id, or by the hash of its text.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
 from data.files import sha256_hex
+from data.tables import open_table
 
 HASH_DIGITS = 16
 
@@ -61,8 +61,8 @@ def label_by_id(query_id: str) -> QueryLabel | None:
 
 @cache
 def _labels(column: str) -> Mapping[str, QueryLabel]:
-    text = files("papers.datasets").joinpath("inquire_labels.csv").read_text(encoding="utf-8")
-    rows = csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))
+    content = files("papers.datasets").joinpath("inquire_labels.csv").read_bytes()
+    rows = open_table(content, {column: (column,)}, place="inquire_labels.csv").frame.to_dict("records")
     return {
         row[column]: QueryLabel(query_id=row["query_id"], supercategory=row["supercategory"], lingo=row["lingo"])
         for row in rows

@@ -5,7 +5,6 @@ CUB-200-2011, NABirds, Birdsnap 1.1, Indian Birds, LaSBiRD, iNaturalist 2021, an
 
 from __future__ import annotations
 
-import csv
 import pickletools
 import re
 from collections import defaultdict
@@ -18,6 +17,7 @@ from data.codec import load_json
 from data.errors import BadInput
 from data.files import read_lines
 from data.labelled_photos import LabelledPhoto, Split, dataset_folder, read_class_folders
+from data.tables import open_table
 from papers.datasets.class_names import species_of_class, species_of_folder
 
 PHOTO_FOLDERS: Final = ("download/images", "images")
@@ -169,12 +169,13 @@ def read_birdsnap(folder: Path | str) -> list[LabelledPhoto]:
 
 
 def _rows(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
-    rows = list(csv.DictReader(read_lines(path), delimiter="\t", quoting=csv.QUOTE_NONE))
-    for number, row in enumerate(rows, 2):
-        for column in columns:
-            if not row.get(column):
-                raise BadInput(f"{path}: line {number}: expected a value in the column {column!r}")
-    return rows
+    table = open_table(path, {name: (name,) for name in columns})
+    frame = table.frame
+    for column in columns:
+        blank = frame.index[frame[column] == ""] if column in table.heading else [table.first_line]
+        if len(blank):
+            raise table.refused(f"expected a value in the column {column!r}", line=int(blank[0]))
+    return [{str(name): cell for name, cell in row.items()} for row in frame.to_dict("records")]
 
 
 def read_indian_birds(folder: Path | str) -> list[LabelledPhoto]:

@@ -97,6 +97,12 @@ NAMES_OF_ROWS: dict[str, tuple[str, list[tuple[str, ...]]]] = {
                           [("Tyto alba", "Owl"), ("Bird",), ("Blank",)]),
     "empty cells of R": ('"","scientificName","commonName","class"\n"1",NA,"Great Tit","Aves"\n"2",NA,NA,"Aves"\n',
                          [("Great Tit",), ("Aves",)]),
+    "letters with strokes": ("Nazwa łacińska;n\nPica pica;1\n", [("Pica pica",)]),
+    "an unknown heading over scientific names": ("Vogel;lat. Bez.\nAmsel;Turdus merula\nElster;Pica pica\n",
+                                                 [("Turdus merula",), ("Pica pica",)]),
+    "an unknown heading beside English names": ("name,lat\nRook,Corvus frugilegus\n", [("Corvus frugilegus", "Rook")]),
+    "no heading": ("1;Turdus merula;Amsel\n2;Pica pica;Elster\n", [("Turdus merula",), ("Pica pica",)]),
+    "a space for a separator, as of R": ('"species" "n"\n"1" "Pica pica" 3\n', [("Pica pica",)]),
     "families": ("family\nGruidae\n", [("Gruidae",)]),
     "a comment": ("species\n#Parus major\nPica  pica\n", [("Pica pica",)]),
     "lines": ("# mine\nPica  pica\nWarbler, Wilson's\n", [("Pica pica",), ("Warbler, Wilson's",)]),
@@ -114,6 +120,8 @@ def test_rows_without_a_name_and_unused_columns_are_told() -> None:
     assert [row.line for row in file.rows()] == [2]
     assert file.notes() == ["2 rows without a name skipped", "2 columns not used: count, site"]
     assert file.notes(["site"])[1] == "1 column not used: count"
+    for text in ("x,lat\n1,Pica pica\n2,Bubo bubo\n", "name,lat\nRook,Corvus frugilegus\n"):
+        assert any("read as scientific names" in note for note in NamesFile(text.encode()).notes())
 
 
 def test_a_row_gives_synonyms_ranks_and_names_by_language(tmp_path: Path) -> None:
