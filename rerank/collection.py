@@ -25,7 +25,6 @@ from data.engines.contract import LOCAL, Engine
 from data.errors import BadImage, BadInput, KnowledgeBaseLocked, NothingReadable, StoreError
 from data.files import file_state, remove_parts, replacing, sha256_hex, user_folder, write_atomic, writer_lock
 from data.images.find import Skipped, find_images
-from data.images.header import unsupported_text
 from data.words import plural
 from rerank.jobs import id_of_path, path_of_id
 from rerank.photo_vectors import READING, EncodeWhole
@@ -251,8 +250,7 @@ def _present(folder: Path) -> tuple[Mapping[str, tuple[int, int]], Skipped]:
     present = {str(path.relative_to(folder)): file_state(path) or (_RETRY, 0) for path in photos}
     present |= {str(path.relative_to(folder)): (_RETRY, 0) for path in skipped.unlisted if path != folder}
     if not present:
-        remedies = filter(None, (unsupported_text(path.suffix) for path in skipped.files))
-        raise NothingReadable(f"No photo found in {folder}.", hint=" ".join(sorted(set(remedies))) or None)
+        raise NothingReadable(f"No photo found in {folder}.")
     return present, skipped
 
 

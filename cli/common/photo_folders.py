@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 def report_skipped(skipped: Skipped, *, quiet: bool) -> None:
-    """Note skipped files, by their kind, and folders; warn of RAW photos, videos and folders that cannot be listed."""
-    from data.images.header import KINDS
+    """Note skipped files, by their kind, and folders; warn of videos and folders that cannot be listed."""
+    from data.images.header import VIDEO
 
     counts = Counter(path.suffix.lower() for path in skipped.files)
     if counts and not quiet:
@@ -36,10 +36,9 @@ def report_skipped(skipped: Skipped, *, quiet: bool) -> None:
     if skipped.unlisted:
         names = output.first_few([str(path) for path in skipped.unlisted])
         output.warn(f"{plural(len(skipped.unlisted), 'folder')} cannot be listed: {names}")
-    for kind, unsupported, remedy in KINDS:
-        if found := sorted(unsupported.intersection(counts)):
-            n = sum(counts[suffix] for suffix in found)
-            output.warn(f"{plural(n, kind)} skipped: {', '.join(found)} not supported; {remedy}")
+    if found := sorted(VIDEO.intersection(counts)):
+        n = sum(counts[suffix] for suffix in found)
+        output.warn(f"{plural(n, 'video')} skipped: {', '.join(found)} not supported; save stills as JPEG")
 
 
 ENCODER_HELP = "Profile, or a model of open_clip such as ViT-L-14-336/openai.  [default: profile, else starter]"

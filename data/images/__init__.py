@@ -15,5 +15,5 @@ RAW: Final = frozenset(
         ".nef", ".nrw", ".orf", ".pef", ".raf", ".raw", ".rw2", ".rwl", ".sr2", ".srf", ".srw", ".x3f",
     )
 )  # fmt: skip
-SUFFIXES: Final = IMAGES
+SUFFIXES: Final = IMAGES | RAW
 """Extensions of photos, in lower case."""

@@ -6,22 +6,28 @@ The memory that decoding takes is known from the header, and one budget for all 
 from __future__ import annotations
 
 import io
+import os
 import re
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from math import ceil, sqrt
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
-from typing import Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 import numpy as np
 from PIL import Image
 
 from data.errors import BadImage
+from data.images import RAW
 from data.images.exif import read_shot
-from data.images.header import EXPECTED, open_picture, unsupported_text
+from data.images.header import EXPECTED, NO_VIDEO, START_OF_SCAN, VIDEO, markers_of, open_picture
+
+if TYPE_CHECKING:
+    from PIL import ImageCms
 
 MAX_DECODED_BYTES: Final = 384 * 2**20
 """For one image: 100 megapixels of RGB, or a JPEG of any allowed size that is shrunk while it is decoded."""
@@ -30,10 +36,11 @@ MAX_SCANS: Final = 100
 MAX_RATIO: Final = 200
 """Longer to shorter side; a panorama has 10."""
 
+_BITS, _ROWS, _STRIP_BYTES, _TILE_WIDTH = 258, 278, 279, 322
 _ONE_BYTE: Final = ("1", "L", "P")
-_BUFFERS: Final = {"TIFF": 1.5, "HEIF": 2, "AVIF": 3, "WEBP": 4}
+_TIFF: Final = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
+_BUFFERS: Final = {"HEIF": 2, "AVIF": 3, "WEBP": 4}
 """Memory as a multiple of the pixels, measured: these decoders have buffers of their own."""
-_START_OF_SCAN: Final = b"\xff\xda"
 
 
 class _Room:
@@ -69,17 +76,19 @@ def check_shape(width: int, height: int, name: str) -> None:
 
 
 @contextmanager
-def room_to_decode(image: Image.Image, content: bytes, name: str, *, full_size: tuple[int, int]) -> Iterator[None]:
+def room_to_decode(
+    image: Image.Image, name: str, *, scans: Sequence[bytes], full_size: tuple[int, int]
+) -> Iterator[None]:
     """Hold the memory that an opened image takes while it is decoded and converted; wait for other threads.
 
-    `full_size` is its size before `draft`.
+    `scans` are those of a JPEG, `full_size` is its size before `draft`.
 
     Raises:
         BadImage: if it would take more than `MAX_DECODED_BYTES`, or too long.
     """
-    if image.format in ("JPEG", "MPO") and (n := content.count(_START_OF_SCAN)) > MAX_SCANS:
-        raise BadImage(f"{name} is a JPEG of {n:,} scans; the limit is {MAX_SCANS}")
-    needed = decoded_bytes(image, full_size)
+    if len(scans) > MAX_SCANS:
+        raise BadImage(f"{name} is a JPEG of {len(scans):,} scans; the limit is {MAX_SCANS}")
+    needed = decoded_bytes(image, full_size, has_scans=len(scans) > 1)
     if needed > MAX_DECODED_BYTES:
         raise BadImage(
             f"{name} would take {needed >> 20:,} MiB of memory; the limit is {MAX_DECODED_BYTES >> 20} MiB. "
@@ -89,18 +98,28 @@ def room_to_decode(image: Image.Image, content: bytes, name: str, *, full_size: 
         yield
 
 
-def decoded_bytes(image: Image.Image, full_size: tuple[int, int]) -> int:
-    """Return the bytes that Pillow takes to decode an opened image."""
+def decoded_bytes(image: Image.Image, full_size: tuple[int, int], *, has_scans: bool = False) -> int:
+    """Return the bytes that Pillow takes to decode an opened image, perhaps a JPEG of several scans."""
     mode = image.mode
     per_pixel = 1 if mode in _ONE_BYTE else 2 if mode.startswith("I;16") else 4  # RGB too has four
     pixels = int(image.width * image.height * per_pixel * _BUFFERS.get(image.format or "", 1))
-    return pixels + _coefficients(image, full_size)
+    if image.format == "TIFF":
+        return pixels + _strip_bytes(image)
+    return pixels + (_coefficients(image, full_size) if has_scans or "progressive" in image.info else 0)
+
+
+def _strip_bytes(image: Image.Image) -> int:
+    """Return the bytes of the largest strip of a compressed TIFF, packed and unpacked; tiles are small."""
+    tags: Any = getattr(image, "tag_v2", {})
+    if image.info.get("compression") == "raw" or _TILE_WIDTH in tags:
+        return 0
+    n_bits = sum(tags.get(_BITS, (8,))) * (1 if len(tags.get(_BITS, (8,))) > 1 else len(image.getbands()))
+    unpacked = image.width * min(image.height, tags.get(_ROWS, image.height)) * n_bits // 8
+    return int(unpacked + max(tags.get(_STRIP_BYTES, (0,))))
 
 
 def _coefficients(image: Image.Image, full_size: tuple[int, int]) -> int:
-    """Return the bytes of the coefficients of a progressive JPEG, all of which are held, whatever its final size."""
-    if "progressive" not in image.info:
-        return 0
+    """Return the bytes of the coefficients of a JPEG of several scans, which are all held, whatever its final size."""
     layers = getattr(image, "layer", None) or [(0, 1, 1)] * 3
     most = max(layer[1] for layer in layers) * max(layer[2] for layer in layers)
     return int(2 * full_size[0] * full_size[1] * sum(layer[1] * layer[2] for layer in layers) / most)
@@ -108,6 +127,12 @@ def _coefficients(image: Image.Image, full_size: tuple[int, int]) -> int:
 
 ENCODER_SIDE: Final = 512  # least pixels of the shorter side of photos and reference photos, whole or before a crop
 MAX_BYTES: Final = 100 * 2**20
+MAX_TIFF_BYTES: Final = 400 * 2**20
+"""Of files that are not read into memory: 60 megapixels of 16 bits."""
+LEAST_ROWS: Final = 0.95
+"""Share of the rows of a JPEG cut short that must be readable."""
+NEAR_SRGB: Final = 6
+"""Largest difference of a colour, of 255, for which it is not converted to sRGB."""
 MAX_PIXELS: Final = 200_000_000  # the largest phone cameras
 MAX_KEPT_PIXELS: Final = 8_000_000
 """Of an image that is shrunk: dozens wait for an encoder at once."""
@@ -144,7 +169,7 @@ def read_image(
     source: Path | str | bytes,
     *,
     max_pixels: int = MAX_PIXELS,
-    max_bytes: int = MAX_BYTES,
+    max_bytes: int | None = None,
     min_side: int | None = None,
 ) -> Image.Image:
     """Return the image in a file or in bytes: upright, RGB, transparency on white, the first frame of several.
@@ -152,42 +177,137 @@ def read_image(
     Args:
         source: a path, or the bytes of an image file.
         max_pixels: limit of pixels, checked before decoding.
-        max_bytes: limit of the file size.
+        max_bytes: limit of the file size; default: `MAX_BYTES`, of TIFF and RAW files `MAX_TIFF_BYTES`.
         min_side: if given, the image is shrunk by whole factors while its shorter side keeps at least this many
             pixels; JPEGs are then decoded at 1/2, 1/4 or 1/8 of their size, which is much faster.
 
     Raises:
         BadImage: if it is missing, a folder, empty, too large, damaged, or not an image of a supported format.
     """
-    return read_photo(source, max_pixels=max_pixels, max_bytes=max_bytes, min_side=min_side).image
+    return _read(source, max_pixels, max_bytes, min_side, is_whole=True).image
 
 
 def read_photo(
     source: Path | str | bytes,
     *,
     max_pixels: int = MAX_PIXELS,
-    max_bytes: int = MAX_BYTES,
+    max_bytes: int | None = None,
     min_side: int | None = None,
 ) -> Photo:
-    """Return the image as from `read_image`, with its place and date."""
-    content, name = _read_bytes(source, max_bytes)
-    with _as_bad_image(name):
-        opened = open_picture(io.BytesIO(content), name)
+    """Return the image as from `read_image`, with its place and date.
+
+    Also of a JPEG cut short of which `LEAST_ROWS` can be read; the rest is grey, and a note says so.
+    """
+    return _read(source, max_pixels, max_bytes, min_side, is_whole=False)
+
+
+def _read(
+    source: Path | str | bytes, max_pixels: int, max_bytes: int | None, min_side: int | None, *, is_whole: bool
+) -> Photo:
+    name = "the image" if isinstance(source, bytes) else str(source)
+    with ExitStack() as stack, _as_bad_image(name):
+        file, exif, note = _opened(source, max_bytes, stack)
+        opened = open_picture(file, name)
         width, height = opened.size
         if width * height > max_pixels:
             raise BadImage(f"{name} has {width} x {height} pixels; the limit is {max_pixels:,}")
         check_shape(width, height, name)
         if min_side is not None:
             opened.draft(None, (min_side, min_side))
-        with room_to_decode(opened, content, name, full_size=(width, height)):
-            shot = read_shot(opened, None if isinstance(source, bytes) else Path(source))  # decodes a PNG
-            opened.load()
+        jpeg = file.getvalue() if opened.format in ("JPEG", "MPO") and isinstance(file, io.BytesIO) else b""
+        scans = _scans(opened, jpeg)
+        with room_to_decode(opened, name, scans=scans, full_size=(width, height)):
+            shot = read_shot(opened, None if isinstance(source, bytes) else Path(source), exif)  # decodes a PNG
+            try:
+                opened.load()
+            except OSError as error:
+                if is_whole or not jpeg or "truncated" not in str(error):
+                    raise
+                opened.close()
+                opened, note = _load_cut(jpeg, scans, min_side, error)
             image = small_rgb(opened, 1 if min_side is None else _factor(opened.size, min_side))
+        profile = opened.info.get("icc_profile")
+        if profile and opened.mode in ("RGB", "RGBA") and (to_srgb := _to_srgb(profile)) is not None:
+            image = to_srgb.apply(image)
         if shot.orientation in _ORIENTATIONS:
             image = image.transpose(_ORIENTATIONS[shot.orientation])
     size = (height, width) if shot.orientation in _ON_THEIR_SIDE else (width, height)
     scale = max(width, height) / max(image.size)
-    return Photo(image=image, place=shot.place, date=shot.date, notes=shot.notes, scale=scale, size=size)
+    notes = (note, *shot.notes) if note else shot.notes
+    return Photo(image=image, place=shot.place, date=shot.date, notes=notes, scale=scale, size=size)
+
+
+def _scans(image: Image.Image, jpeg: bytes) -> list[bytes]:
+    """Return the headers of the scans of a JPEG: number of components, components, first and last coefficient, bits.
+
+    A JPEG that is not progressive, with all components in its first scan, has no other.
+    """
+    scans = []
+    for kind, at in markers_of(jpeg):
+        if kind == START_OF_SCAN:
+            scans.append(jpeg[at + 2 : at + max(8, int.from_bytes(jpeg[at : at + 2], "big"))].ljust(6, b"\xff"))
+            if "progressive" not in image.info and scans[0][:1] == bytes([len(image.getbands())]):
+                break
+    return scans
+
+
+def _load_cut(jpeg: bytes, scans: Sequence[bytes], min_side: int | None, error: OSError) -> tuple[Image.Image, str]:
+    """Return a JPEG cut short with the pixels that can be read, a flat colour below, and a note.
+
+    Of one in several scans, that of the finest details must have begun: all rows can be read then.
+
+    Raises:
+        OSError: `error`, if less than `LEAST_ROWS` can be read.
+    """
+    image = open_picture(io.BytesIO(jpeg + b"\xff\xd9"), "")
+    if min_side is not None:
+        image.draft(None, (min_side, min_side))
+    if len(scans) > 1:
+        if not any(scan[1] == scans[0][1] and scan[-2] == 63 and scan[-1] & 15 == 0 for scan in scans):
+            raise error
+        missing = "the finest details are missing"
+    else:
+        share = _share_of_rows(jpeg)
+        if share < LEAST_ROWS:
+            raise error
+        missing = f"{100 * share:.0f} % of the rows could be read"
+    image.load()
+    return image, f"Damaged: the file is cut short, {missing}."
+
+
+def _share_of_rows(jpeg: bytes) -> float:
+    """Return the share of the rows of a JPEG that can be read, at least in part."""
+    # The decoder wants to see some bytes ahead. At an eighth of the size, a block of 8 x 8 pixels is one.
+    image: Any = open_picture(io.BytesIO(jpeg + bytes(8)), "")
+    image.draft(None, (1, 1))
+    noise = Image.frombytes(image.mode, image.size, os.urandom(image.width * image.height * len(image.getbands())))
+    image.load_prepare()
+    image.im.paste(noise.im, (0, 0, *image.size))
+    with suppress(OSError):
+        image.load()
+    image.tile = []
+    is_read = (np.asarray(image) != np.asarray(noise)).reshape(image.height, -1).any(axis=1)
+    at_a_time = max(layer[2] for layer in image.layer)
+    n_rows = (ceil(int(is_read.sum()) / at_a_time) + 1) * at_a_time
+    return float(min(1.0, n_rows / image.height))
+
+
+@lru_cache(maxsize=8)
+def _to_srgb(profile: bytes) -> ImageCms.ImageCmsTransform | None:
+    """Return the conversion of RGB pixels with a colour profile; None for damaged profiles, and those near sRGB."""
+    if profile[16:20] != b"RGB ":
+        return None
+    from PIL import ImageCms
+
+    try:
+        given, srgb = ImageCms.ImageCmsProfile(io.BytesIO(profile)), ImageCms.createProfile("sRGB")
+        transform = ImageCms.buildTransform(given, srgb, "RGB", "RGB")
+    except (ImageCms.PyCMSError, OSError):
+        return None
+    levels = np.moveaxis(np.indices((9, 9, 9)), 0, -1).reshape(27, 27, 3) * 31
+    colours = Image.fromarray(levels.astype(np.uint8))
+    change = np.abs(np.asarray(transform.apply(colours)).astype(int) - levels).max()
+    return transform if change > NEAR_SRGB else None
 
 
 def to_rgb(image: Image.Image) -> Image.Image:
@@ -211,10 +331,17 @@ def _factor(size: tuple[int, int], min_side: int) -> int:
     return max(1, min(size) // max(1, min_side), ceil(sqrt(width * height / MAX_KEPT_PIXELS)))
 
 
-def _read_bytes(source: Path | str | bytes, max_bytes: int) -> tuple[bytes, str]:
-    """Return the bytes and a name for messages; pipes and devices are never opened, they may not end."""
+def _opened(
+    source: Path | str | bytes, max_bytes: int | None, stack: ExitStack
+) -> tuple[BinaryIO, Image.Exif | None, str]:
+    """Return the file of an image, EXIF data that it lacks itself, and a note.
+
+    Only TIFF files are read from disk piece by piece; pipes and devices are never opened, they may not end.
+    """
+    exif, note, limit = None, "", MAX_BYTES if max_bytes is None else max_bytes
+    file: BinaryIO
     if isinstance(source, bytes):
-        content, name = source, "the image"
+        file, size, name = io.BytesIO(source), len(source), "the image"
     else:
         path, name = Path(source), str(source)
         try:
@@ -223,11 +350,23 @@ def _read_bytes(source: Path | str | bytes, max_bytes: int) -> tuple[bytes, str]
                 raise BadImage(f"{name} is a folder, {EXPECTED}")
             if not S_ISREG(state.st_mode):
                 raise BadImage(f"{name} is not a regular file, {EXPECTED}")
-            if unsupported := unsupported_text(path.suffix):
-                raise BadImage(f"{name} is {unsupported}")
-            with path.open("rb") as file:
-                # `read(n)` allocates n bytes first, so n is the size of the file.
-                content = file.read(min(state.st_size, max_bytes) + 1)
+            if path.suffix.lower() in VIDEO:
+                raise BadImage(f"{name} is {NO_VIDEO}")
+            size = state.st_size
+            file = stack.enter_context(path.open("rb"))
+            is_raw = path.suffix.lower() in RAW and size > 0
+            if is_raw or file.read(4) in _TIFF:
+                limit = MAX_TIFF_BYTES if max_bytes is None else max_bytes
+                file.seek(0)
+            else:
+                file.seek(0)
+                content = file.read(min(size, limit) + 1)  # `read(n)` allocates n bytes first
+                file, size = io.BytesIO(content), len(content)
+            if is_raw and size <= limit:
+                from data.images.raw import open_raw
+
+                content, exif, note = stack.enter_context(open_raw(path))
+                file = io.BytesIO(content)
         except (FileNotFoundError, NotADirectoryError):
             if is_web_address(name):
                 address = re.sub(":/+", "://", name, count=1)
@@ -235,11 +374,11 @@ def _read_bytes(source: Path | str | bytes, max_bytes: int) -> tuple[bytes, str]
             raise BadImage(f"{name} does not exist", hint="Check the path.") from None
         except (OSError, ValueError) as error:  # ValueError: a NUL in the path
             raise BadImage(f"{name} cannot be read: {getattr(error, 'strerror', None) or error}") from error
-    if not content:
+    if not size:
         raise BadImage(f"{name} is empty, {EXPECTED}")
-    if len(content) > max_bytes:
-        raise BadImage(f"{name} is larger than {max_bytes:,} bytes")
-    return content, name
+    if size > limit:
+        raise BadImage(f"{name} is larger than {limit:,} bytes: save it as a JPEG, or as a smaller picture")
+    return file, exif, note
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import Any, Final
 
 from PIL import Image
 
+from data.images import RAW
 from data.images.header import open_picture, quiet
 
 _MAX_XMP_BYTES: Final = 2**20
@@ -107,11 +109,17 @@ def read_shot(image: Image.Image, path: Path | None = None, exif: Image.Exif | N
 
 def read_moment(path: Path | str) -> Moment | None:
     """Return the moment of a photo; None if it has no time of exposure or the file is unreadable."""
+    path = Path(path)
     try:
-        if not Path(path).is_file():
+        if not path.is_file():
             return None
-        with Path(path).open("rb") as file:
-            return read_shot(open_picture(file, str(path)), Path(path)).moment
+        if path.suffix.lower() in RAW:
+            from data.images.raw import open_raw
+
+            with open_raw(path) as (jpeg, exif, _):
+                return read_shot(open_picture(io.BytesIO(jpeg), str(path)), path, exif).moment
+        with path.open("rb") as file:
+            return read_shot(open_picture(file, str(path)), path).moment
     except Exception:  # decoders raise whatever comes; reading the photo reports it
         return None
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 from unicodedata import normalize
 
-from data.images import SUFFIXES
+from data.images import RAW, SUFFIXES
 
 _KEPT_OUT: Final = frozenset(
     (
@@ -68,13 +68,12 @@ def _named(path: Path, skipped: Skipped) -> list[Path]:
 
 
 def _images(files: Iterable[Path], skipped: Skipped) -> list[Path]:
-    """Return the image files, sorted; XMP data belong to photos."""
-    images = []
-    for path in files:
-        if (suffix := path.suffix.lower()) in SUFFIXES:
-            images.append(path)
-        elif suffix != ".xmp":
-            skipped.files.add(path)
+    """Return the image files, sorted, without RAW photos beside an image of the same name; XMP files are no others."""
+    files = list(files)
+    images = {path for path in files if path.suffix.lower() in SUFFIXES}
+    names = {path.with_suffix("") for path in images if path.suffix.lower() not in RAW}
+    images -= {path for path in images if path.suffix.lower() in RAW and path.with_suffix("") in names}
+    skipped.files.update(path for path in files if path not in images and path.suffix.lower() != ".xmp")
     return sorted(images)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
+import re
 import threading
 import warnings
 from collections.abc import Iterator
@@ -13,24 +15,11 @@ from typing import BinaryIO, Final
 from PIL import Image
 
 from data.errors import BadImage
-from data.images import RAW
 
 VIDEO: Final = frozenset(
     (".3gp", ".avi", ".flv", ".m2ts", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".mts", ".webm", ".wmv")
 )
-KINDS: Final = (
-    ("RAW photo", RAW, "export JPEGs"),
-    ("video", VIDEO, "save stills as JPEG"),
-)
-"""Kind of file, its extensions in lower case, remedy."""
-
-
-def unsupported_text(suffix: str) -> str:
-    """Return the kind of an unsupported file and the remedy; empty for any other extension."""
-    for kind, suffixes, remedy in KINDS:
-        if suffix.lower() in suffixes:
-            return f"a {kind}, which is not supported: {remedy}"
-    return ""
+NO_VIDEO: Final = "a video, which is not supported: save stills as JPEG"
 
 
 FORMATS: Final = ("JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP", "MPO", "HEIF", "AVIF")
@@ -110,6 +99,26 @@ def _register_heif() -> None:
 
     if "HEIF" not in Image.OPEN:
         register_heif_opener()
+
+
+START_OF_SCAN: Final = 0xDA
+END_OF_IMAGE: Final = 0xD9
+_MARKER: Final = re.compile(rb"\xff+([^\x00\xd0-\xd7\xff])")
+"""A marker of a JPEG, unlike the stuffed bytes and restarts of its pixels."""
+
+
+def markers_of(content: bytes | mmap.mmap, start: int = 0) -> Iterator[tuple[int, int]]:
+    """Yield the markers of a JPEG that starts somewhere: the second byte, and the position after it; the end is last.
+
+    Parts of a file such as the video of a motion photo follow the end; thumbnails lie in segments, which are left out.
+    """
+    at = start + 2
+    while (found := _MARKER.search(content, at)) is not None:
+        kind, at = found[1][0], found.end()
+        yield kind, at
+        if kind == END_OF_IMAGE:
+            return
+        at += max(2, int.from_bytes(content[at : at + 2], "big"))
 
 
 def media_type_of(content: bytes) -> str | None:

@@ -18,7 +18,7 @@ from PIL import Image
 from data.arrays import FloatArray, as_unit_rows
 from data.contracts import Detector, ImageEncoder
 from data.images import MAX_SIDE
-from data.images.decode import MAX_BYTES, read_image
+from data.images.decode import MAX_BYTES, read_image, read_photo
 from data.records import Box, Detection
 
 MARGIN: Final = 0.1
@@ -120,7 +120,8 @@ def jpeg_of(path: Path, box: Box | None = None, *, max_side: int = MAX_SIDE) -> 
     content = _small_jpeg(path, max_side) if box is None else None
     if content is not None:
         return content
-    picture = read_image(path, min_side=max_side) if box is None else crop_to(read_image(path), box, MARGIN)
+    picture = read_photo(path, min_side=None if box else max_side).image
+    picture = picture if box is None else crop_to(picture, box, MARGIN)
     picture.thumbnail((max_side, max_side), Image.Resampling.LANCZOS)
     out = io.BytesIO()
     picture.save(out, "JPEG", quality=QUALITY)
@@ -133,16 +134,16 @@ def _small_jpeg(path: Path, max_side: int) -> bytes | None:
         with path.open("rb") as file:
             content = file.read(MAX_SENT_BYTES + 1)
     except (OSError, ValueError):
-        return None  # `read_image` reports the error
+        return None  # `read_photo` reports the error
     if not content.startswith(b"\xff\xd8\xff") or len(content) > min(MAX_SENT_BYTES, MAX_BYTES):
         return None
-    read_image(content, min_side=64)  # raises for an incomplete one; fast at an eighth of the size
     try:
+        read_image(content, min_side=64)  # not one that is cut short; fast at an eighth of the size
         with Image.open(io.BytesIO(content)) as opened:
             is_upright = opened.getexif().get(_ORIENTATION, 1) == 1
             if not is_upright or opened.mode != "RGB" or max(opened.size) > max_side or opened.format != "JPEG":
                 return None
-    except Exception:  # a broken tag: `read_image` ignores it
+    except Exception:  # a broken tag: `read_photo` ignores it
         return None
     return _without_metadata(content)
 

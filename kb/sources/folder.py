@@ -22,7 +22,7 @@ from pathlib import Path
 from data.contracts import Checklist
 from data.errors import BadImage, BadInput
 from data.files import sha256_hex
-from data.images import IMAGES
+from data.images import IMAGES, RAW
 from data.images.decode import read_image
 from data.images.find import FileNames, is_hidden
 from data.images.header import media_type_of
@@ -337,6 +337,8 @@ def read_own_photo(
         BadImage: if it is not an image, or too large.
         OSError: if it cannot be read.
     """
+    if file.suffix.lower() in RAW:
+        raise BadImage(f"{file} is a RAW photo: save it as a JPEG")
     size = read_image(file, max_pixels=MAX_PIXELS, max_bytes=MAX_PHOTO_BYTES).size
     content = file.read_bytes()
     sha256 = sha256_hex(content)

@@ -1,15 +1,19 @@
 import io
 import os
+import re
+import struct
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from PIL import ExifTags, Image
+from PIL import ExifTags, Image, ImageCms
 
 from data.errors import BadImage
-from data.images.decode import read_image
-from tests.data.images.test_memory import png
+from data.images.decode import read_image, read_photo
+from tests.data.images.test_memory import PEAK, ROOT, png
 
 
 def encoded(image: Any, kind: Any, **options: Any) -> Any:
@@ -148,14 +152,76 @@ def test_min_side_limits_the_reduction() -> None:
     assert read_image(encoded(halves(), "PNG"), min_side=512).size == (64, 32)
 
 
-def test_raw_photos_and_videos_are_refused_with_a_remedy(tmp_path: Path) -> None:
-    for name, message in (
-        ("a.CR2", "a RAW photo, which is not supported: export JPEGs"),
-        ("a.dng", "a RAW photo, which is not supported: export JPEGs"),
-        ("a.mp4", "a video, which is not supported: save stills as JPEG"),
-    ):
-        Image.new("RGB", (8, 8)).save(tmp_path / name, "TIFF")  # RAW formats are kinds of TIFF with a small picture
-        with pytest.raises(BadImage, match=f"{name} is {message}"):
-            read_image(tmp_path / name)
-        with pytest.raises(BadImage, match="does not exist"):
-            read_image(tmp_path / f"no-{name}")
+def test_videos_are_refused_with_a_remedy(tmp_path: Path) -> None:
+    (tmp_path / "a.mp4").write_bytes(b"x")
+    with pytest.raises(BadImage, match=r"a\.mp4 is a video, which is not supported: save stills as JPEG"):
+        read_image(tmp_path / "a.mp4")
+    with pytest.raises(BadImage, match="does not exist"):
+        read_image(tmp_path / "no.mp4")
+
+
+def mosaic(size: tuple[int, int] = (960, 640)) -> Any:
+    """Return an image of coloured tiles, whose rows take about the same bytes each."""
+    tiles = np.random.default_rng(0).integers(0, 256, (size[1] // 8, size[0] // 8, 3), dtype=np.uint8)
+    return Image.fromarray(tiles.repeat(8, axis=0).repeat(8, axis=1))
+
+
+@pytest.mark.parametrize("mode", ["RGB", "L", "CMYK"])
+@pytest.mark.parametrize("min_side", [None, 128])
+def test_a_jpeg_cut_short_is_read_with_a_note_where_95_percent_of_the_rows_can_be(mode: str, min_side: Any) -> None:
+    whole = encoded(mosaic().convert(mode), "JPEG", quality=90)
+    expected = np.asarray(read_image(whole, min_side=min_side), dtype=int)
+    for lost, rows in ((2, 1.0), (len(whole) // 50, 0.95)):
+        photo = read_photo(whole[:-lost], min_side=min_side)
+        same = (np.abs(np.asarray(photo.image, dtype=int) - expected) < 3).all(axis=(1, 2)).mean()
+        assert photo.image.size == expected.shape[1::-1] and same >= rows
+        [note] = photo.notes
+        assert re.fullmatch(r"Damaged: the file is cut short, (9[5-9]|100) % of the rows could be read\.", note)
+        with pytest.raises(BadImage, match="truncated"):
+            read_image(whole[:-lost])
+    with pytest.raises(BadImage, match="truncated"):
+        read_photo(whole[: -len(whole) // 10], min_side=min_side)
+
+
+def test_a_progressive_jpeg_is_read_once_its_last_scan_has_begun() -> None:
+    whole = encoded(Image.effect_noise((640, 480), 60).convert("RGB"), "JPEG", quality=90, progressive=True)
+    for lost in (2, len(whole) // 50):
+        photo = read_photo(whole[:-lost])
+        assert photo.notes == ("Damaged: the file is cut short, the finest details are missing.",)
+        assert np.abs(np.asarray(photo.image, dtype=int) - np.asarray(read_image(whole), dtype=int)).mean() < 3
+    with pytest.raises(BadImage, match="truncated"):
+        read_photo(whole[: len(whole) // 2])
+
+
+def test_wide_colours_are_converted_to_srgb_and_others_left_as_they_are() -> None:
+    """A profile of swapped primaries turns red into green; one of sRGB, or a damaged one, changes no pixel."""
+    srgb = bytearray(ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes())
+    swapped = bytes(srgb.replace(b"rXYZ", b"tXYZ", 1).replace(b"gXYZ", b"rXYZ", 1).replace(b"tXYZ", b"gXYZ", 1))
+    for kind in ("PNG", "TIFF", "JPEG", "WEBP"):
+        plain = np.asarray(read_image(encoded(halves(), kind)), dtype=int)
+        for profile in (bytes(srgb), b"x" * 200, swapped[:200]):
+            assert (np.asarray(read_image(encoded(halves(), kind, icc_profile=profile))) == plain).all(), kind
+        changed = np.asarray(read_image(encoded(halves(), kind, icc_profile=swapped)), dtype=int)
+        assert np.abs(changed[16, 8] - plain[16, 8][[1, 0, 2]]).max() < 16, kind
+    assert read_image(encoded(halves("CMYK"), "JPEG", icc_profile=swapped)).mode == "RGB"
+
+
+def test_a_16_bit_tiff_of_24_megapixels_is_read_in_little_memory(tmp_path: Path) -> None:
+    width, height = 6000, 4000
+    entries = [(256, 4, width), (257, 4, height), (258, 3, 200), (259, 3, 1), (262, 3, 2), (273, 4, 512), (277, 3, 3),
+               (278, 4, height), (279, 4, 6 * width * height)]  # fmt: skip
+    head = b"II*\0" + struct.pack("<IH", 8, len(entries))
+    head += b"".join(struct.pack("<HHII", tag, kind, 3 if tag == 258 else 1, value) for tag, kind, value in entries)
+    with (tmp_path / "a.tif").open("wb") as file:
+        file.write(head.ljust(200, b"\0") + struct.pack("<3H", 16, 16, 16))
+        file.truncate(512 + 6 * width * height)  # black, and no bytes on disk
+    arguments = [sys.executable, "-c", PEAK, tmp_path / "a.tif"]
+    done = subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert (done.stderr, int(done.stdout) < 130 * 1024) == ("", True), done.stdout
+    os.truncate(tmp_path / "a.tif", 400 * 2**20 + 1)
+    with pytest.raises(BadImage, match="is larger than 419,430,400 bytes: save it as a JPEG, or as a smaller picture"):
+        read_image(tmp_path / "a.tif")
+    (tmp_path / "a.jpg").write_bytes(b"\xff\xd8\xff")
+    os.truncate(tmp_path / "a.jpg", 100 * 2**20 + 1)
+    with pytest.raises(BadImage, match="is larger than 104,857,600 bytes"):
+        read_image(tmp_path / "a.jpg")

@@ -67,14 +67,19 @@ def test_an_image_that_would_take_too_much_memory_is_refused_before_it_is_decode
         assert int(done.stdout) < 30 * 1024  # KiB
 
 
-def test_a_jpeg_of_thousands_of_scans_is_refused() -> None:
-    out = io.BytesIO()
-    Image.effect_noise((64, 64), 50).convert("RGB").save(out, "JPEG", progressive=True)
-    content = out.getvalue()
-    scan = content[content.rfind(b"\xff\xda") : -2]
-    assert read_image(content).size == (64, 64)
-    with pytest.raises(BadImage, match=f"is a JPEG of 3,0.. scans; the limit is {MAX_SCANS}"):
-        read_image(content[:-2] + scan * 3_000 + b"\xff\xd9")
+def test_a_jpeg_of_thousands_of_scans_is_refused_and_a_video_behind_one_is_none() -> None:
+    image = Image.effect_noise((64, 64), 50).convert("RGB")
+    for progressive in (True, False):
+        out = io.BytesIO()
+        image.save(out, "JPEG", progressive=progressive, exif=b"Exif\0\0" + b"\xff\xda\xff\xd9" * 200)
+        content = out.getvalue()
+        behind = content + b"\0\0\0\x18ftypmp42" + b"\xff\xda\0\x08" * 200 + content
+        assert read_image(behind).tobytes() == read_image(content).tobytes()
+        if progressive:
+            scan = content[content.rfind(b"\xff\xda") : -2]
+            comment = b"\xff\xfe\0\x04\xff\xd9"  # no end of the image
+            with pytest.raises(BadImage, match=f"is a JPEG of 3,0.. scans; the limit is {MAX_SCANS}"):
+                read_image(content[:-2] + comment + scan * 3_000 + b"\xff\xd9")
 
 
 def test_a_progressive_jpeg_counts_its_coefficients_and_a_plain_one_only_the_shrunk_pixels() -> None:
