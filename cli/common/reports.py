@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from cli.common import output
@@ -35,8 +37,22 @@ _ASKED: Final = 64  # species, evenly spaced, that tell the group of a knowledge
 MAX_FAILURES = 10  # shown in a report; `--format json` has all of them
 
 
-def status_text(status: Status, path: Path, *, cost: Mapping[str, object] | None = None) -> str:
-    """Return the contents of a knowledge base, names left out by reason, the cost of a build, and failures."""
+MAX_LEFT_OUT = 3  # names of one reason that are named
+LeftOut = tuple[str, str, str]
+"""Name, reason, detail."""
+
+
+def status_text(
+    status: Status,
+    path: Path,
+    *,
+    left_out: Sequence[tuple[str, str, str]] = (),
+    cost: Mapping[str, object] | None = None,
+) -> str:
+    """Return the contents of a knowledge base, names left out by reason, the cost of a build, and failures.
+
+    Of `left_out` the names of a reason are named, if they are few.
+    """
     counts = {
         "knowledge base": str(path),
         "species": f"{status.species:,}",
@@ -46,7 +62,7 @@ def status_text(status: Status, path: Path, *, cost: Mapping[str, object] | None
         "reference photos": f"{status.anchors:,}",
         "terms": f"{status.terms:,}",
         "notes": by_reason({NOTES[mark]: n for mark, n in status.marks.items()}),
-        "left out": by_reason(status.left_out),
+        "left out": left_out_text(status.left_out, left_out, path),
         "photos skipped": by_reason(status.skipped_photos),
         "failures": f"{len(status.failures):,}" if status.failures else None,
         "not finished": " and ".join(f"the last {work}" for work in status.unfinished) or None,
@@ -56,6 +72,15 @@ def status_text(status: Status, path: Path, *, cost: Mapping[str, object] | None
         **(cost or {}),
     }
     return "\n".join([as_fields(counts), *failure_lines(status.failures)])
+
+
+def left_out_text(counts: Mapping[str, int], rows: Sequence[LeftOut], path: Path) -> str:
+    """Return the numbers of names left out by reason, with the names where they are few, and the way to see all."""
+    few = {
+        reason: [name for name, why, _ in rows if why == reason] for reason, n in counts.items() if n <= MAX_LEFT_OUT
+    }
+    text = by_reason(counts, {reason: f" ({', '.join(names)})" for reason, names in few.items() if names})
+    return f"{text}; all of them: kb status --kb {shlex.quote(str(path))} --left-out" if rows and text else text
 
 
 def species_table(species: Sequence[ListedSpecies]) -> str:
@@ -83,9 +108,10 @@ def coverage_text(families: Sequence[FamilyCoverage]) -> str | None:
     )
 
 
-def by_reason(counts: Mapping[str, int]) -> str:
-    """Return counts by reason as one line, the most frequent first."""
-    return ", ".join(f"{reason} {n:,}" for reason, n in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+def by_reason(counts: Mapping[str, int], names: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Return counts by reason as one line, the most frequent first, each with a text on its names, if any."""
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{reason} {n:,}{names.get(reason, '')}" for reason, n in ordered)
 
 
 def unmatched_text(names: Sequence[UnmatchedName], *, rest: str = "") -> str:

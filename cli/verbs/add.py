@@ -70,7 +70,7 @@ def add(
     import kb as library
     from kb.checklist.avilist import is_bird
     from kb.checklist.selection import species_named
-    from kb.curate.add import read_text_file
+    from kb.curate.add import near_names, read_text_file
     from kb.store.layout import Layout
 
     above = _lineage_of(lineage)
@@ -89,9 +89,13 @@ def add(
     path = wiring.required_path(settings)
     checklist = wiring.checklist_of(settings, path)
     subject = term or species_named(checklist, name or "", common_names=common_names, lineage=above)
-    own_profile, is_of_birds = Layout(path).profile, isinstance(subject, str) or is_bird(subject)
+    is_of_birds = isinstance(subject, str) or is_bird(subject)
+    if checklist.group and not isinstance(subject, str):
+        is_of_birds = is_of_birds or bool(near_names(subject, (), checklist))  # a misspelt bird is in no checklist
+    own_profile = Layout(path).profile
     if own_profile == BIRD_PROFILE and not is_of_birds:
         output.warn(bird_model_text(1))
+    is_new_kb = not Layout(path).toml.is_file()
     encoders = wiring.load_encoders(
         own_profile or settings.profile or (BIRD_PROFILE if is_of_birds else GENERAL_PROFILE)
     )
@@ -116,11 +120,16 @@ def add(
         added = library.add(path, subject, encoders, texts=own_texts, photos=own_photos, as_is=as_is)
     if added.is_new and not isinstance(subject, str):
         _warn_of_new_name(subject, checklist, path)
+    if is_new_kb and not options.invocation().quiet:
+        with library.open(path) as store:
+            n_held, noun = (len(store.taxon_ids), "species") if name else (len(store.terms()), "term")
+        held = plural(n_held, noun, noun if name else None)
+        output.note(f"Made a new knowledge base, {path.absolute()}: it holds {held}. If you meant another, delete it")
     output.write_record(form, added, lambda: added_text(added))
 
 
 def _warn_of_new_name(species: Taxon, checklist: Checklist, path: Path) -> None:
-    """Warn of a new name that may be misspelt: a letter from another, or not in the checklist of another group."""
+    """Warn of a new name that may be misspelt: near another, or not in a checklist of its group or genus."""
     from kb.curate.add import near_names
     from kb.pipeline.selection import held_species
 
@@ -130,8 +139,8 @@ def _warn_of_new_name(species: Taxon, checklist: Checklist, path: Path) -> None:
     others = [taxon for taxon in held_species(path) if taxon.taxon_id != species.taxon_id]
     if near := near_names(species, others, checklist):
         undo = f"kb remove {shlex.quote(name)} --kb {shlex.quote(str(path))}"
-        output.warn(f"{name} is new, one letter from {' and '.join(near)}. If misspelt: {undo}")
-    elif checklist.digest and not checklist.group:
+        output.warn(f"{name} is new. Did you mean {' or '.join(near)}? If so: {undo}")
+    elif checklist.digest and (not checklist.group or checklist.find(name.split()[0]) is not None):
         output.warn(f"{name} is new and not in the checklist {checklist.name}")
 
 

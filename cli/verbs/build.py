@@ -377,7 +377,7 @@ def build(
             "requests": selection.source.n_requests or None,
             "seconds": f"{time.monotonic() - began:.1f}",
         }
-        output.write(reports.status_text(status, path, cost=cost))
+        output.write(reports.status_text(status, path, left_out=store.left_out(), cost=cost))
         if selection.source.n_requests and (unread := unread_text(store)):
             output.warn(unread)
         if not options.invocation().quiet:

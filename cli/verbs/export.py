@@ -27,6 +27,8 @@ def export(out: Path, kb: Path | None, vectors: bool, unfree_pages: bool, form: 
     Example: kb export --kb birds.kb birds-dataset
     """
     import kb as library
+    from kb.bundle.withheld import withheld_pages
+    from kb.curate.credits import PhotoCredit, collect_credits
     from kb.store.layout import Layout
 
     path = wiring.required_path(options.settings(kb=kb))
@@ -48,3 +50,15 @@ def export(out: Path, kb: Path | None, vectors: bool, unfree_pages: bool, form: 
         "digest": exported.digest,
     }
     output.write_record(form, exported, lambda: output.as_fields(fields))
+    with library.open(path) as store:
+        withheld = set(withheld_pages(store.ledger, with_unfree=unfree_pages).values())
+        unfree = [
+            each for each in collect_credits(store).unpublishable
+            if isinstance(each, PhotoCredit) or withheld.isdisjoint((each.url, each.title))
+        ]  # fmt: skip
+    if unfree:
+        names = output.first_few([each.file if isinstance(each, PhotoCredit) else each.title for each in unfree])
+        output.warn(
+            f"{plural(len(unfree), 'text or photo', 'texts and photos')} of the bundle must not be published (licence "
+            f"not free or unknown): {names}. kb credits lists them"
+        )

@@ -371,6 +371,7 @@ def require_shown(path: Path, encoders: Encoders, added: Added) -> None:
 
 
 N_COMPARED = 5  # nearest names of the checklist
+MOST_SLIPS = 2  # letters of a name that differ from one of the checklist
 
 
 def with_relatives(species: Taxon, held: Sequence[Taxon]) -> Taxon:
@@ -385,12 +386,14 @@ def with_relatives(species: Taxon, held: Sequence[Taxon]) -> Taxon:
 
 
 def near_names(species: Taxon, held: Iterable[Taxon], checklist: Checklist) -> list[str]:
-    """Return the scientific names of held and listed species from which that of a new one differs by a letter."""
-    listed = checklist.suggest(species.scientific_name, N_COMPARED)
-    found = (checklist.find(name) for name in listed)
-    names = [taxon.scientific_name for taxon in (*held, *found) if taxon is not None and taxon.rank == "species"]
+    """Return the names of held species one letter from that of a new one, and of listed ones up to two letters."""
     own = fold(species.scientific_name)
-    near = (name for name in names if OSA.distance(own, fold(name)) == 1)  # also two letters that are swapped
+    # Also two letters that are swapped. Names of listed species as they are found: with synonyms and former genera.
+    near = [other.scientific_name for other in held if OSA.distance(own, fold(other.scientific_name)) == 1]
+    for name in checklist.suggest(species.scientific_name, N_COMPARED):
+        found = checklist.find(name)
+        if found is not None and found.rank == "species" and 0 < OSA.distance(own, fold(name)) <= MOST_SLIPS:
+            near.append(name)
     return list(dict.fromkeys(near))
 
 

@@ -125,6 +125,18 @@ def missing_species(store: KnowledgeBase, name: str) -> Taxon | None:
     return taxon if is_missing else None
 
 
+def lacks_language(store: KnowledgeBase) -> str:
+    """Return a sentence, without full stop, if no species has a name in the language of the look-up; else empty."""
+    from kb.checklist.bird_names import speaks
+
+    language = store.language
+    if language == "en" or any(speaks(language, each) for taxon in store.taxa() for each in taxon.names_by_language):
+        return ""
+    return (
+        f'{capitalised(place_of(store.path))} has no names in the language "{language}": use English or scientific ones'
+    )
+
+
 def subspecies_of(store: KnowledgeBase, name: str) -> tuple[Taxon, str] | None:
     """Return the species of a subspecies and a sentence, without full stop, that says so; None for another name."""
     from kb.checklist.avilist import AviList

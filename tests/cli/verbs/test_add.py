@@ -96,3 +96,18 @@ def test_a_new_knowledge_base_has_the_given_profile_or_that_of_its_group(cli: An
         assert "trained on birds" not in done.stderr
         status = cli.call("status", "--kb", f"{profile}.kb", "--format", "json", check=True).stdout
         assert json.loads(status)["profile"] == profile
+
+
+def test_a_new_knowledge_base_and_a_misspelt_bird_are_told(cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(TEXT)
+    first = cli.call("add", "--kb", "nosuch.kb", "--name", "Accipiter gentils", "--text", "a.txt", check=True)
+    assert f"Made a new knowledge base, {tmp_path / 'nosuch.kb'}: it holds 1 species." in first.stderr
+    said = "Accipiter gentils is new. Did you mean Accipiter gentilis? If so: kb remove 'Accipiter gentils'"
+    assert said in first.stderr
+    second = cli.call("add", "--kb", "nosuch.kb", "--name", "Acciptr nisus", "--text", "a.txt", check=True)
+    assert "Did you mean Accipiter nisus?" in second.stderr
+    assert not any(word in second.stderr for word in ("no bird", "Made a new")), "a misspelt bird is a bird"
+    own = cli.call("add", "--kb", "nosuch.kb", "--name", "Dunnock", "--text", "a.txt", "--licence", "CC BY-NC 4.0")
+    assert own.stderr == ""
+    exported = cli.call("export", "--kb", "nosuch.kb", "out", check=True)
+    assert "1 text or photo of the bundle must not be published" in exported.stderr

@@ -22,6 +22,10 @@ def test_search_finds_a_bird_by_its_description(cli: Any, built_kb: Path) -> Non
     assert [set(match) for match in found] == [{"taxon_id", "scientific_name", "common_name", "rank", "score"}] * 3
     outcome = cli.call("search", " ")
     assert (outcome.exit_code, "expected words" in outcome.stderr) == (2, True)
+    german = cli.call("search", "rotkehlchen", "--language", "de", "--kb", built_kb, check=True)
+    assert "Rotkehlchen" in german.stdout and "has no names" not in german.stdout
+    none = cli.call("search", "rotkehlchen", "--language", "xx", "--kb", built_kb, check=True).stdout
+    assert 'has no names in the language "xx"' in " ".join(none.split())
 
 
 def test_a_species_without_an_entry_is_reported_with_its_relatives(cli: Any, built_kb: Path) -> None:
@@ -109,6 +113,11 @@ def test_status_counts_species_and_lists_left_out_names_with_reasons(cli: Any, b
     ]  # fmt: skip
     table = cli.call("status", "--kb", "n.kb", "--left-out", check=True).stdout
     assert all(re.search(rf"^{row['name']} +{row['reason']}", table, re.M) for row in listed)
+    assert [row["name"] for row in found_by(cli, "status", "--kb", "n.kb", "--left-out", "No page")] == [
+        "Cyanocitta cristata"
+    ]
+    unknown = cli.call("status", "--left-out", "no pages", "--kb", "n.kb")
+    assert (unknown.exit_code, 'Did you mean "no page"?' in unknown.stderr) == (2, True), unknown.stderr
 
 
 def test_taxa_finds_a_name_and_counts_species_in_the_knowledge_base(cli: Any, built_kb: Path) -> None:

@@ -86,7 +86,11 @@ def test_a_folder_of_articles_and_photos_is_a_source_of_species_and_terms(cli: A
     report = fields(built.stdout)
     assert (report["species"], report["summaries"], report["terms"]) == ("2", "1", "1")
     assert report["notes"] == "no reference photos 1, no summary 1"
-    assert (report["left out"], report["photos skipped"]) == ("no page 1, not in the checklist 1", "beyond the limit 1")
+    assert report["left out"] == (
+        "no page 1 (Otus scops), not in the checklist 1 (Garden gnome); all of them: kb status --kb strigiformes.kb "
+        "--left-out"
+    )
+    assert report["photos skipped"] == "beyond the limit 1"
     assert "AviList 2025 holds birds only; kb build and kb taxa take another with --checklist." in built.stderr
     assert [(row["name"], row["reason"]) for row in found_by("status", "--left-out")] == [
         ("Otus scops", "no page"), ("Garden gnome", "not in the checklist"), ("Tyto alba: 3.png", "beyond the limit"),
