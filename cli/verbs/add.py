@@ -121,11 +121,19 @@ def add(
     if added.is_new and not isinstance(subject, str):
         _warn_of_new_name(subject, checklist, path)
     if is_new_kb and not options.invocation().quiet:
-        with library.open(path) as store:
-            n_held, noun = (len(store.taxon_ids), "species") if name else (len(store.terms()), "term")
-        held = plural(n_held, noun, noun if name else None)
-        output.note(f"Made a new knowledge base, {path.absolute()}: it holds {held}. If you meant another, delete it")
+        output.note(
+            f"Made a new knowledge base, {path.absolute()}: it holds {_held(path)}. If you meant another, delete it"
+        )
     output.write_record(form, added, lambda: added_text(added))
+
+
+def _held(path: Path) -> str:
+    """Return the number of species and terms of a knowledge base."""
+    import kb as library
+
+    with library.open(path) as store:
+        counts = {"species": len(store.taxon_ids), "terms": len(store.terms())}
+    return " and ".join(f"{n:,} {noun}" for noun, n in counts.items())
 
 
 def _warn_of_new_name(species: Taxon, checklist: Checklist, path: Path) -> None:

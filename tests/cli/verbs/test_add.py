@@ -101,7 +101,7 @@ def test_a_new_knowledge_base_has_the_given_profile_or_that_of_its_group(cli: An
 def test_a_new_knowledge_base_and_a_misspelt_bird_are_told(cli: Any, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(TEXT)
     first = cli.call("add", "--kb", "nosuch.kb", "--name", "Accipiter gentils", "--text", "a.txt", check=True)
-    assert f"Made a new knowledge base, {tmp_path / 'nosuch.kb'}: it holds 1 species." in first.stderr
+    assert f"Made a new knowledge base, {tmp_path / 'nosuch.kb'}: it holds 1 species and 0 terms." in first.stderr
     said = "Accipiter gentils is new. Did you mean Accipiter gentilis? If so: kb remove 'Accipiter gentils'"
     assert said in first.stderr
     second = cli.call("add", "--kb", "nosuch.kb", "--name", "Acciptr nisus", "--text", "a.txt", check=True)
