@@ -169,19 +169,71 @@ def open_table(
     return Table(place, _text_parts(reading, place, headings, needed), headings)
 
 
-def read_text(source: Path | bytes, place: str = "") -> tuple[str, list[str]]:
+def read_text(source: Path | bytes, place: str = "", *, member: str | None = None) -> tuple[str, list[str]]:
     """Return the whole text of a file in any encoding, with line feeds as line ends, and notes as of `Table`.
 
     Raises:
         BadInput: if there is no such file, or it is no text.
     """
-    place, reading, is_workbook = _opened(source, place or str(source), None)
+    place, reading, is_workbook = _opened(source, place or str(source), member)
     if is_workbook:
         raise BadInput(f"{place} is an Excel workbook, expected text.", hint=SAVE_AS_UTF_8)
     encoding, is_guess = _encoding(reading, place)
     with _reading(reading, place) as stream:
         text = stream.read().decode(encoding)
     return text.replace("\r\n", "\n").replace("\r", "\n"), _encoding_notes(encoding, is_guess)
+
+
+def declared_table(
+    source: Path | bytes,
+    columns: Mapping[str, int],
+    *,
+    separator: str,
+    has_quotes: bool,
+    n_skipped: int,
+    place: str = "",
+    member: str | None = None,
+) -> Table:
+    """Open a table of a layout that another file states, as `meta.xml` of a Darwin Core archive.
+
+    Args:
+        source: file, or its content.
+        columns: names of the columns and their positions; other columns get a number.
+        separator: one character.
+        has_quotes: whether quotation marks enclose cells; without, they do where they enclose a whole one.
+        n_skipped: lines before the first row.
+        place: as for `open_table`.
+        member: as for `open_table`.
+
+    Raises:
+        BadInput: if it is no such file, or cannot be read.
+    """
+    place, reading, _ = _opened(source, place or str(source), member)
+    parts = _Parts()
+    encoding, is_guess = _encoding(reading, place)
+    parts.notes += _encoding_notes(encoding, is_guess)
+    lines = partial(_lines, reading, encoding, place)
+    rows = partial(islice, lines(), n_skipped, None)
+    width = max(columns.values(), default=0) + 1
+    if has_quotes:
+        quoting, n_columns, _ = _quoting(rows, lines, n_skipped, separator, width, place)
+    else:
+        quoting, n_columns = csv.QUOTE_NONE, max((line.count(separator) + 1 for line in rows()), default=1)
+    named = {at: name for name, at in columns.items()}
+    parts.heading = tuple(named.get(at, f"column {at + 1}") for at in range(max(width, n_columns)))
+    parts.heading_line, parts.separator = n_skipped, separator
+    frames = partial(_text_frames, lines, n_skipped, separator, quoting, len(parts.heading), place)
+    parts.frames = frames if has_quotes else lambda n: map(_unquoted, frames(n))
+    return Table(place, parts, {})
+
+
+def _unquoted(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return cells without the quotation marks that enclose a whole one."""
+    for name in frame:
+        cells = frame[name]
+        if (inside := cells.str.fullmatch(r'"[^\t]+"')).any():
+            frame[name] = cells.mask(inside, cells.str.slice(1, -1).str.replace('""', '"', regex=False))
+    return frame
 
 
 class _Parts:

@@ -200,7 +200,8 @@ def digest_of(path: Path) -> str:
 def name_of_file(file: Path) -> str:
     """Return the name of a checklist that is made of a file."""
     stem = file.resolve().name.split(".")[0] if file.is_file() else file.resolve().name
-    return re.sub(r"[^a-z0-9]+", "-", stem.lower()).strip("-") or "checklist"
+    name = re.sub(r"[^a-z0-9]+", "-", stem.lower()).strip("-") or "checklist"
+    return f"{name}-file" if name in (AVILIST_NAME, WIKI) else name
 
 
 MAX_TAXA: Final = 300_000

@@ -13,7 +13,7 @@ import pytest
 
 from data.encodings import encoding_of
 from data.errors import BadInput
-from data.tables import LINE, open_table, read_text
+from data.tables import LINE, declared_table, open_table, read_text
 
 NAMES = {
     "scientific": ("scientific name", "latin species", "species"),
@@ -193,3 +193,16 @@ def test_pandas_is_loaded_with_the_first_table_alone() -> None:
     """It takes half a second."""
     code = "import data.tables, sys; assert 'pandas' not in sys.modules and 'charset_normalizer' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_declared_layout_needs_no_heading(tmp_path: Path) -> None:
+    path = tmp_path / "taxa.txt"
+    path.write_text('id\tname\n7\t"Rana "" arvalis"\tx\n8\tRana "y\n', encoding="utf-8")
+    for has_quotes, second in ((False, 'Rana "y'), (True, 'Rana "y')):
+        table = declared_table(path, {"name": 1}, separator="\t", has_quotes=has_quotes, n_skipped=1)
+        frame = table.frame
+        assert list(table.heading) == ["column 1", "name", "column 3"]
+        assert list(frame.index) == [2, 3] and list(frame["name"])[1] == second
+    assert list(declared_table(path, {"name": 1}, separator="\t", has_quotes=False, n_skipped=1).frame["name"]) == [
+        'Rana " arvalis', 'Rana "y',
+    ]  # fmt: skip

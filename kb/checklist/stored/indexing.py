@@ -6,83 +6,25 @@ Memory holds some bytes a taxon, not the names; the file appears at its path onc
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
-from bisect import bisect_right
+from array import array
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, Final, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, Final
 
 from data.batches import grouped
 from data.errors import BadInput
 from data.files import storage_errors
 from kb.checklist.names import LADDER, ScientificName, fold, parse_name, without_authorship
 from kb.checklist.stored.index_file import LEVELS, MAX_NAME, OTHER, PREFERRED, NameRow, TaxonRow, write_rows
-from kb.checklist.stored.usage import ChecklistFile, Problems, Usage
-
-Numbers = NDArray[np.int32]
-
-
-class Order(NamedTuple):
-    """Place of each node in the tree, depth first. Node 0 stands above the roots."""
-
-    parent: Numbers
-    position: Numbers
-    """Node -> its position from 1; 0 for a node that is not in the tree."""
-    last: Numbers
-    """Node -> the last position below it."""
-    nodes: list[int]
-    """The nodes by position."""
-
-
-def in_order(parent: Numbers, is_taxon: NDArray[np.bool_], cut: Callable[[int], None]) -> Order:
-    """Return the order of the nodes; children follow their parent in the order of their numbers."""
-    parent = np.where(is_taxon & is_taxon[parent], parent, 0).astype(np.int32)
-    taxa = np.flatnonzero(is_taxon).astype(np.int32)
-    children = taxa[np.argsort(parent[taxa], kind="stable")]
-    first = np.searchsorted(parent[children], np.arange(len(parent) + 1))
-    position, last = np.zeros_like(parent), np.zeros_like(parent)
-    nodes: list[int] = []
-
-    def visit(roots: list[int]) -> None:
-        waiting = roots[::-1]
-        while waiting:
-            node = waiting.pop()
-            if node < 0:  # all below it are visited
-                last[~node] = len(nodes)
-            elif not position[node]:
-                nodes.append(node)
-                position[node] = len(nodes)
-                waiting += [~node, *children[first[node] : first[node + 1]][::-1].tolist()]
-
-    visit(children[: first[1]].tolist())
-    for start in taxa.tolist():
-        if position[start]:
-            continue
-        node, seen = start, set[int]()
-        while node not in seen:  # in a circle, which ends here
-            seen.add(node)
-            node = int(parent[node])
-        parent[node] = 0
-        cut(node)
-        visit([node])
-    return Order(parent, position, last, nodes)
-
+from kb.checklist.stored.usage import ChecklistFile, Problems, Usage, rank_of
 
 N_AT_A_TIME: Final = 20_000
 MAX_KNOWN: Final = 200_000  # paths in memory
 MAX_HOPS: Final = 8  # of a synonym of a synonym
 INFRASPECIFIC: Final = frozenset({"subspecies", "variety", "form", "forma", "subvariety", "subform"})
-RANKS: Final = {
-    "subsp": "subspecies", "ssp": "subspecies", "infraspecific name": "subspecies", "var": "variety",
-    "varietas": "variety", "f": "form", "fo": "form", "sp": "species", "spec": "species", "gen": "genus",
-    "fam": "family", "ord": "order", "cl": "class", "phyl": "phylum", "regnum": "kingdom", "classis": "class",
-    "ordo": "order", "familia": "family", "division": "phylum", "divisio": "phylum", "nothospecies": "species",
-}  # fmt: skip
-"""Rank of a file, without its final point -> our word."""
 OF_BINOMIALS: Final = INFRASPECIFIC | {
     *("", "species", "hybrid", "cultivar", "cultivar group", "superspecies", "klepton", "unranked", "unknown"),
     *("strain", "complex", "infrahybrid", "subsection", "subseries"),
@@ -90,6 +32,7 @@ OF_BINOMIALS: Final = INFRASPECIFIC | {
     *("race", "morph", "natio", "aberration", "pathovar", "section", "series", "subgenus", "other", "no rank"),
 }
 """Known ranks of names of two and more words."""
+_SLASH: Final = re.compile(r"[a-z]/[a-z]")
 _PATH: Final = "\x1e"
 _PART: Final = "\x1f"
 
@@ -128,15 +71,14 @@ def index_checklist(
         _join_repeated(db, file)
         _link(db, file)
         _add_higher_taxa(db)
-        order = _sort(db, file)
-        _report_no_species(db, order, file)
+        _place(db, file)
+        _report_no_species(db, file)
         described = {**meta, "form": file.form, "licence": file.licence}
-        names = _names(db, order, file, report)
         write_rows(
             target,
             lambda: {**described, "problems": json.dumps(file.problems.lines())},  # after the names
-            _taxa(db, order, report),
-            names,
+            _taxa(db, report),
+            _names(db, file, report),
         )
         report("index", 1, 1)
 
@@ -169,7 +111,7 @@ def _read_rows(db: sqlite3.Connection, file: ChecklistFile, report: Report) -> N
         )
         db.executemany("INSERT INTO raw_common VALUES (?, ?, ?, ?, ?)", common)
         report("names", done, 0)
-    if not done:
+    if db.execute("SELECT 1 FROM raw LIMIT 1").fetchone() is None:
         first = "; ".join(file.problems.lines()[:2])
         raise BadInput("The checklist has no names.", hint=f"Skipped: {first}" if first else None)
     n_common = 0
@@ -191,25 +133,22 @@ def _is_usable(usage: Usage, parsed: ScientificName, problems: Problems) -> bool
         problems.add("no species named (sp., cf., aff.)", place)
     elif len(usage.name) > MAX_NAME:
         problems.add(f"name of more than {MAX_NAME:,} characters", f"line {usage.line}")
+    elif _SLASH.search(usage.name):
+        problems.add("several species (a slash)", place)
     elif "." in parsed.text[:4] and " " in parsed.text:
         problems.add("genus shortened", place)
     else:
-        rank = _rank(usage)
+        rank = rank_of(usage.rank)
         if parsed.rank == "species" and rank not in OF_BINOMIALS and usage.status != "synonym":
             problems.add_word("unknown rank, not counted as species:", rank, place)
         return True
     return False
 
 
-def _rank(usage: Usage) -> str:
-    stated = usage.rank.rstrip(". ")
-    return RANKS.get(stated, stated)
-
-
 def _row(
     usage: Usage, parsed: ScientificName
 ) -> tuple[int, str, str, str, str, str, str, str | None, str | None, str | None]:
-    name, rank = parsed.text or usage.name, _rank(usage)
+    name, rank = parsed.text or usage.name, rank_of(usage.rank)
     if parsed.rank == "hybrid":
         rank = "hybrid"
     elif not rank:
@@ -378,58 +317,85 @@ def _agree(path: str, other: str) -> bool:
     return all(second.get(rank, name) == name for rank, name in first.items())
 
 
-def _sort(db: sqlite3.Connection, file: ChecklistFile) -> Order:
-    n = db.execute("SELECT max(n) FROM raw").fetchone()[0] + 1
-    parent, is_taxon = np.zeros(n, np.int32), np.zeros(n, np.bool_)
-    for row, above in db.execute("SELECT n, parent_n FROM raw WHERE status IN ('accepted', 'provisional')"):
-        parent[row], is_taxon[row] = above or 0, True
-    # A synonym named as a parent stands for its accepted taxon.
-    for row, above in db.execute(
-        "SELECT a.n, b.accepted_n FROM raw AS a JOIN raw AS b ON b.n = a.parent_n "
-        "WHERE a.status IN ('accepted', 'provisional') AND b.status = 'synonym'"
-    ):
-        parent[row] = above or 0
+_TAXA: Final = "status IN ('accepted', 'provisional')"
 
-    def cut(node: int) -> None:
+
+def _place(db: sqlite3.Connection, file: ChecklistFile) -> None:
+    """Give each taxon its position in the tree, depth first, its depth and its root; a circle of parents is cut."""
+    # A synonym named as a parent stands for its accepted taxon; other names are no parents.
+    db.execute(
+        "UPDATE raw SET parent_n = (SELECT CASE WHEN b.status = 'synonym' THEN b.accepted_n ELSE b.n END "
+        f"FROM raw AS b WHERE b.n = raw.parent_n) WHERE parent_n IS NOT NULL AND {_TAXA}"
+    )
+    db.execute(
+        f"UPDATE raw SET parent_n = NULL WHERE {_TAXA} AND parent_n IS NOT NULL AND parent_n NOT IN "
+        f"(SELECT n FROM raw AS b WHERE b.n = raw.parent_n AND b.{_TAXA})"
+    )
+    db.execute(f"CREATE INDEX raw_parent ON raw (parent_n) WHERE {_TAXA}")
+    db.execute("CREATE TABLE place (position INTEGER PRIMARY KEY, n INT UNIQUE, depth INT, root INT)")
+    below = (
+        "INSERT INTO place (n, depth, root) WITH RECURSIVE tree (n, depth, root) AS ("
+        "SELECT n, 0, n FROM raw WHERE {} AND parent_n IS NULL UNION ALL "
+        f"SELECT raw.n, depth + 1, root FROM tree JOIN raw ON raw.parent_n = tree.n AND {_TAXA} ORDER BY 2 DESC, 1"
+        ") SELECT n, depth, root FROM tree"
+    )
+    db.execute(below.format(_TAXA))
+    left = f"SELECT n FROM raw WHERE {_TAXA} AND n NOT IN (SELECT n FROM place) ORDER BY n LIMIT 1"
+    while start := db.execute(left).fetchone():
+        node, seen = start[0], set[int]()
+        while node not in seen:
+            seen.add(node)
+            node = db.execute("SELECT parent_n FROM raw WHERE n = ?", (node,)).fetchone()[0]
         line, name = db.execute("SELECT line, name FROM raw WHERE n = ?", (node,)).fetchone()
         file.problems.add("circle of parents", f"line {line}, {name}")
-
-    return in_order(parent, is_taxon, cut)
-
-
-def _taxa(db: sqlite3.Connection, order: Order, report: Report) -> Iterator[TaxonRow]:
-    shared = _shared_names(db, order)
-    for position, node in enumerate(order.nodes, 1):
-        key, name, rank = db.execute("SELECT id, name, rank FROM raw WHERE n = ?", (node,)).fetchone()
-        last, above = int(order.last[node]), int(order.position[order.parent[node]])
-        yield TaxonRow(position, last, above, key, name, rank, name in shared)
-        if position % N_AT_A_TIME == 0 or position == len(order.nodes):
-            report("taxa", position, len(order.nodes))
+        db.execute("UPDATE raw SET parent_n = NULL WHERE n = ?", (node,))
+        db.execute(below.format("n = ?"), (node,))
 
 
-def _shared_names(db: sqlite3.Connection, order: Order) -> set[str]:
-    """Return the names of species that several roots have, which need ids of their own."""
-    roots = [position for position, node in enumerate(order.nodes, 1) if not order.parent[node]]
-    below: dict[str, int] = {}
-    shared = set()
-    for name, n in db.execute("SELECT name, n FROM raw WHERE rank = 'species'"):
-        if position := int(order.position[n]):
-            root = bisect_right(roots, position)
-            if below.setdefault(name, root) != root:
-                shared.add(name)
-    return shared
+def _taxa(db: sqlite3.Connection, report: Report) -> Iterator[TaxonRow]:
+    shared = {  # names of species of several roots, which need ids of their own
+        name
+        for (name,) in db.execute(
+            "SELECT name FROM raw JOIN place USING (n) WHERE rank = 'species' GROUP BY name "
+            "HAVING min(root) != max(root)"
+        )
+    }
+    last, open_taxa = array("i", [0]), list[int]()
+    for position, (depth,) in enumerate(db.execute("SELECT depth FROM place ORDER BY position"), 1):
+        last.append(0)
+        while len(open_taxa) > depth:
+            last[open_taxa.pop()] = position - 1
+        open_taxa.append(position)
+    n_taxa = len(last) - 1
+    for position in open_taxa:
+        last[position] = n_taxa
+    above: list[int] = []
+    rows = db.execute("SELECT position, depth, id, name, rank FROM place JOIN raw USING (n) ORDER BY position")
+    for position, depth, key, name, rank in rows:
+        del above[depth:]
+        yield TaxonRow(position, last[position], above[-1] if above else 0, key, name, rank, name in shared)
+        above.append(position)
+        if position % N_AT_A_TIME == 0 or position == n_taxa:
+            report("taxa", position, n_taxa)
 
 
-def _report_no_species(db: sqlite3.Connection, order: Order, file: ChecklistFile) -> None:
+def _report_no_species(db: sqlite3.Connection, file: ChecklistFile) -> None:
     """Note that the index has no species: of a checklist of genera, or a file read by the wrong column."""
-    found = "SELECT 1 FROM raw WHERE rank = 'species' AND status IN ('accepted', 'provisional') LIMIT 1"
-    if db.execute(found).fetchone() is None:
-        names = (db.execute("SELECT name FROM raw WHERE n = ?", (node,)).fetchone()[0] for node in order.nodes)
-        file.problems.add("no species, expected names such as Rana temporaria", next(names, "no accepted name"))
+    if db.execute(f"SELECT 1 FROM raw WHERE rank = 'species' AND {_TAXA} LIMIT 1").fetchone() is None:
+        first = db.execute("SELECT name FROM place JOIN raw USING (n) ORDER BY position LIMIT 1").fetchone()
+        name = first[0] if first else "no accepted name"
+        file.problems.add("no species, expected names such as Rana temporaria", name)
 
 
-def _names(db: sqlite3.Connection, order: Order, file: ChecklistFile, report: Report) -> Iterator[NameRow]:
-    db.execute("CREATE INDEX IF NOT EXISTS raw_common_n ON raw_common (n)")
+def _names(db: sqlite3.Connection, file: ChecklistFile, report: Report) -> Iterator[NameRow]:
+    for _ in range(MAX_HOPS):
+        again = (
+            "UPDATE raw SET accepted_n = (SELECT accepted_n FROM raw AS b WHERE b.n = raw.accepted_n) "
+            "WHERE status = 'synonym' AND accepted_n IN (SELECT n FROM raw AS b WHERE b.n = raw.accepted_n "
+            "AND b.status = 'synonym' AND b.accepted_n IS NOT NULL)"
+        )
+        if not db.execute(again).rowcount:
+            break
     total = db.execute("SELECT (SELECT count(*) FROM raw) + (SELECT count(*) FROM raw_common)").fetchone()[0]
     done = 0
 
@@ -440,29 +406,19 @@ def _names(db: sqlite3.Connection, order: Order, file: ChecklistFile, report: Re
             done += len(batch)
             report("look-up", done, total)
 
-    for n, name, status, accepted in counted(
-        "SELECT n, name, status, accepted_n FROM raw WHERE status != 'misapplied' ORDER BY n"
+    taxon = "CASE raw.status WHEN 'synonym' THEN raw.accepted_n ELSE raw.n END"
+    for position, status, n, name, accepted in counted(
+        f"SELECT position, status, raw.n, name, accepted_n FROM raw LEFT JOIN place ON place.n = {taxon} "
+        "WHERE status != 'misapplied' ORDER BY raw.n"
     ):
-        taxon = int(order.position[n]) if status != "synonym" else _accepted(db, order, accepted)
-        if taxon:
-            yield NameRow(taxon, LEVELS[status], n, name, "")
+        if position:
+            yield NameRow(position, LEVELS[status], n, name, "")
         elif accepted:
             file.problems.add("synonym that leads to no accepted name", name)
-    for n, name, language, preferred, nth in counted(
-        "SELECT coalesce(c.n, (SELECT n FROM raw WHERE id = c.id), (SELECT n FROM raw WHERE other_id = c.id)), "
-        "c.name, c.language, c.is_preferred, c.rowid FROM raw_common AS c"
+    for position, name, language, preferred, nth in counted(
+        "SELECT position, c.name, c.language, c.is_preferred, c.rowid FROM raw_common AS c JOIN raw ON raw.n = "
+        "coalesce(c.n, (SELECT n FROM raw WHERE id = c.id), (SELECT n FROM raw WHERE other_id = c.id)) "
+        f"JOIN place ON place.n = {taxon} ORDER BY c.rowid"
     ):
-        if (taxon := _accepted(db, order, n)) and fold(name):
-            yield NameRow(taxon, PREFERRED if preferred else OTHER, nth, name, language)
-
-
-def _accepted(db: sqlite3.Connection, order: Order, n: int | None) -> int:
-    """Return the position of the accepted taxon of a synonym, through further synonyms; 0 if there is none."""
-    for _ in range(MAX_HOPS):
-        if not n:
-            return 0
-        if order.position[n]:
-            return int(order.position[n])
-        row = db.execute("SELECT accepted_n FROM raw WHERE n = ?", (n,)).fetchone()
-        n = row[0] if row else 0
-    return 0
+        if fold(name):
+            yield NameRow(position, PREFERRED if preferred else OTHER, nth, name, language)

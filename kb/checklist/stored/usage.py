@@ -20,8 +20,26 @@ LANGUAGES: Final = {
     "dut": "nl", "dutch": "nl", "rus": "ru", "zho": "zh", "chi": "zh", "chinese": "zh", "jpn": "ja", "japanese": "ja",
     "kor": "ko", "swe": "sv", "dan": "da", "nor": "no", "nob": "nb", "fin": "fi", "pol": "pl", "ces": "cs",
     "cze": "cs", "hun": "hu", "tur": "tr", "ukr": "uk", "cat": "ca", "ara": "ar", "heb": "he", "ind": "id",
-    "vie": "vi", "tha": "th",
+    "vie": "vi", "tha": "th", "afrikaans": "af", "catalan": "ca", "croatian": "hr", "czech": "cs", "danish": "da",
+    "estonian": "et", "finnish": "fi", "hungarian": "hu", "icelandic": "is", "indonesian": "id", "korean": "ko",
+    "latvian": "lv", "lithuanian": "lt", "norwegian": "no", "polish": "pl", "slovak": "sk", "slovenian": "sl",
+    "swedish": "sv", "thai": "th", "turkish": "tr", "ukrainian": "uk",
 }  # fmt: skip
+
+
+RANKS: Final = {
+    "subsp": "subspecies", "ssp": "subspecies", "infraspecific name": "subspecies", "var": "variety",
+    "varietas": "variety", "f": "form", "fo": "form", "sp": "species", "spec": "species", "gen": "genus",
+    "fam": "family", "ord": "order", "cl": "class", "phyl": "phylum", "regnum": "kingdom", "classis": "class",
+    "ordo": "order", "familia": "family", "division": "phylum", "divisio": "phylum", "nothospecies": "species",
+}  # fmt: skip
+"""Rank of a file, without its final point -> our word."""
+
+
+def rank_of(text: str) -> str:
+    """Return a rank in our words."""
+    stated = text.strip().lower().rstrip(". ")
+    return RANKS.get(stated, stated)
 
 
 class Usage(NamedTuple):
@@ -60,6 +78,8 @@ class Problems:
 
     counts: Counter[str] = field(default_factory=Counter)
     first: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    """Guesses and skipped rows of the tables."""
 
     def add(self, reason: str, place: str, n: int = 1) -> None:
         """Count a row."""
@@ -72,8 +92,10 @@ class Problems:
         self.add(full if full in self.counts or len(self.counts) < MAX_LINES else f"{reason}, others", place)
 
     def lines(self) -> list[str]:
-        """Return a line for each reason, the most frequent first."""
-        return [f"{reason}: {n:,} (first: {self.first[reason]})" for reason, n in self.counts.most_common()]
+        """Return the notes, and a line for each reason, the most frequent first."""
+        return self.notes + [
+            f"{reason}: {n:,} (first: {self.first[reason]})" for reason, n in self.counts.most_common()
+        ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

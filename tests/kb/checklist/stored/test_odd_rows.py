@@ -69,8 +69,10 @@ ROWS: tuple[tuple[str, str | dict[str, str], list[str], list[str]], ...] = (
      ["Aus bus", "Bufo bufo", "Ficus carica"], ["no species named (sp., cf., aff.): 2 (first: line 2, Amanita sp.)"]),
     ("t.csv", "scientific_name\n<i>Rana temporaria</i> L.\n_Rana dalmatina_\nRana_arvalis\nR. iberica\n",
      ["Rana temporaria", "Rana dalmatina", "Rana arvalis"], ["genus shortened: 1 (first: line 5, R. iberica)"]),
+    ("t.csv", "scientific_name\nRana arvalis/dalmatina\nBufo bufo\n", ["Bufo bufo"],
+     ["several species (a slash): 1 (first: line 2, Rana arvalis/dalmatina)"]),
     ("t.csv", "scientific_name,common_name\nRana arvalis,Moor\rFrog\nAglais io,,more\n# no row\n",
-     ["Rana arvalis"], ["more than 2 cells: 1 (first: DIR/t.csv: line 3)"]),
+     ["Rana arvalis"], ["DIR/t.csv: 1 row with more cells than the heading has (the first in line 3) skipped"]),
     # a heading that meta.xml does not declare
     ("t.zip", archive("taxonID\tscientificName\ttaxonRank\tstatus\n1\tRana arvalis\tspecies\tvalid\n"),
      ["Rana arvalis"], []),
@@ -91,7 +93,8 @@ ROWS: tuple[tuple[str, str | dict[str, str], list[str], list[str]], ...] = (
       "unknown rank, not counted as species: 'soort': 1 (first: line 6, Rana mira)",
       "unknown status, taken as provisional: 'fancy word': 1 (first: DIR/t.zip: taxon.txt: line 5)"]),
     ("t.tsv", 'scientific_name\tremark\nAglais io\t"closed\n"\nAglais urticae\tx\ry\nVanessa cardui\t"y\n',
-     ["Aglais io", "Aglais urticae", "Vanessa cardui"], ["quotation mark not closed: 1 (first: DIR/t.tsv: line 5)"]),
+     ["Aglais io", "Aglais urticae", "Vanessa cardui"],
+     ["DIR/t.tsv: quotation marks read as text", "no scientific name: 1 (first: DIR/t.tsv: line 3)"]),
     ("t.tsv", "taxonID\tparentNameUsageID\tacceptedNameUsageID\tscientificName\ttaxonomicStatus\n"
      "1\t\t\tRana\t\n2\t1\t\tRana arvalis\t\n3\t1\t\tRana bona\tsynonym\n4\t1\t4\tRana mala\tsynonym\n",
      ["Rana arvalis"], ["synonym without an accepted name: 2 (first: line 4)"]),
