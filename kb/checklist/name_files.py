@@ -82,11 +82,11 @@ HEADINGS: Final[Mapping[str, tuple[str, ...]]] = {
 """Meaning -> headings, the most specific first. Of `either`, the cells tell the kind of names."""
 KNOWN_HEADINGS: Final = ("scientific name", "species", "common name", "english name", "name", "species code")
 """The most usual headings of names, for messages."""
-EPITHETS: Final = tuple(name.replace(" ", "") for name in HEADINGS["epithet"])
+EPITHETS: Final = ("specificepithet", "speciesepithet", "epithet")
 """Headings of epithets, beside a column of genera, folded."""
 COLUMNS: Final = {
-    "scientific": tuple(name.replace(" ", "") for name in (*HEADINGS["scientific"], "species", "taxon")),
-    "common": tuple(name.replace(" ", "") for name in (*HEADINGS["common"], "name")),
+    "scientific": ("|".join((*HEADINGS["scientific"], "species", "taxon"))).replace(" ", "").split("|"),
+    "common": ("|".join((*HEADINGS["common"], "name"))).replace(" ", "").split("|"),
 }
 """Columns of checklists -> their headings, folded."""
 _NAMES: Final = ("scientific", "common", "either", "code", *IN_LANGUAGES)

@@ -45,8 +45,14 @@ class _Row:
 
     @property
     def names(self) -> list[str]:
-        """The names to look up, the scientific one first."""
-        return [name for name in (self.scientific, *self.common_names) if name]
+        """The names to look up, the scientific one first, also without its author."""
+        return [*dict.fromkeys(name for name in (self.scientific, self.plain, *self.common_names) if name)]
+
+    @property
+    def plain(self) -> str:
+        """The scientific name without author and year, unless one word is left of several: `Red Fox` names no `Red`."""
+        name = without_authorship(self.scientific) if " " in self.scientific else self.scientific
+        return name if " " in name or " " not in self.scientific else ""
 
 
 def read_names(path: Path | str, checklist: Checklist, *, may_be_empty: bool = False) -> NameList:
@@ -88,7 +94,7 @@ def names_in(path: Path) -> list[str]:
     Raises:
         BadInput: with the line number, if the table is not readable or has no names.
     """
-    return list(dict.fromkeys(row.names[0] for row in _rows(NamesFile(path))))
+    return list(dict.fromkeys(row.plain or row.names[0] for row in _rows(NamesFile(path))))
 
 
 def notes_on(path: Path) -> list[str]:
@@ -153,8 +159,7 @@ def _own(row: _Row, *, may_be_one_word: bool) -> Taxon | None:
     if not (row.above or common_names or row.by_language):
         return None
     try:
-        name = without_authorship(row.scientific) if " " in row.scientific else row.scientific
-        made = own_taxon(name, common_names=common_names, lineage=row.above, may_be_one_word=may_be_one_word)
+        made = own_taxon(row.plain, common_names=common_names, lineage=row.above, may_be_one_word=may_be_one_word)
     except BadInput:
         return None
     return replace(made, synonyms=row.synonyms, names_by_language=row.by_language)

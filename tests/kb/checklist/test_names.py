@@ -183,9 +183,12 @@ def test_tables_and_lists_of_names_are_read(tmp_path: Path) -> None:
         "\ufeffcommon_name\nnorthern cardinal\neurasian hoopoe\nNORTHERN CARDINAL\n",
         "Cardinalis cardinalis\n\n# the old world\nEurasian Hoopoe\n",
         "Cardinalis cardinalis",
+        "scientificName\nCardinalis cardinalis (Linnaeus, 1758)\nUpupa epops Linnaeus, 1758\n",
     ):
         found = [taxon.scientific_name for taxon in read_names(table(tmp_path, text), CHECKLIST).taxa]
         assert found == ["Cardinalis cardinalis", "Upupa epops"][: 1 if "\n" not in text else 2], text
+    english = read_names(table(tmp_path, "scientific name,class\nRed Fox,Mammalia\nPica pica,Aves\n"), CHECKLIST)
+    assert [taxon.scientific_name for taxon in english.taxa] == ["Pica pica"]
     rows = read_names(table(tmp_path, "common_name\nNorthern Cardinal\nnorthen cardinl\n"), CHECKLIST)
     assert (len(rows.taxa), rows.left_out[0].name, rows.left_out[0].reason) == (
         1, "northen cardinl", "not in the checklist",
