@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 from math import copysign, inf, isfinite
@@ -22,6 +23,7 @@ _EXIF_IFD, _GPS_IFD, _SERIAL = 0x8769, 0x8825, 0xA431
 _GPS_DATE: Final = 29
 _EXPOSURES: Final = ((0x9003, 0x9291, 0x9011), (0x9004, 0x9292, 0x9012))
 """Tags of time, fraction of a second and offset from UTC: of the exposure, then of the digitisation."""
+_XMP_PLACE: Final = ("Latitude", "LatitudeRef", "Longitude", "LongitudeRef")
 _XMP_TIMES: Final = ("exif:DateTimeOriginal", "photoshop:DateCreated", "xmp:CreateDate")
 _TIME: Final = re.compile(
     r"(\d{4})([-:/.])(\d{1,2})\2(\d{1,2})"
@@ -88,8 +90,8 @@ def read_shot(image: Image.Image, path: Path | None = None, exif: Image.Exif | N
     model, serial = _text(main.get(_MODEL)), _text(details.get(_SERIAL))
     if place is None or taken is None:
         for xmp in _xmp_of(image, path):
-            latitude, longitude = (_property(xmp, f"exif:GPS{name}") for name in ("Latitude", "Longitude"))
-            place = place or _place(latitude, "", longitude, "", notes)
+            latitude, north_south, longitude, east_west = (_property(xmp, f"exif:GPS{name}") for name in _XMP_PLACE)
+            place = place or _place(latitude, north_south, longitude, east_west, notes)
             taken = taken or _first_time([(_property(xmp, name), None, None) for name in _XMP_TIMES], notes)
             model = model or _property(xmp, "tiff:Model")
             serial = serial or _property(xmp, "aux:SerialNumber") or _property(xmp, "exifEX:BodySerialNumber")
@@ -224,12 +226,9 @@ def _xmp_of(image: Image.Image, path: Path | None) -> Iterator[str]:
     own = image.info.get("xmp") or b""
     yield own.decode(errors="replace") if isinstance(own, bytes) else str(own)
     if path is not None:
-        for sidecar in sidecars_of(path):
-            try:
-                with sidecar.open("rb") as file:
-                    yield file.read(_MAX_XMP_BYTES).decode(errors="replace")
-            except (OSError, ValueError):
-                continue
+        for sidecar in filter(Path.is_file, sidecars_of(path)):
+            with suppress(OSError), sidecar.open("rb") as file:
+                yield file.read(_MAX_XMP_BYTES).decode(errors="replace")
 
 
 def _property(xmp: str, name: str) -> str:

@@ -44,25 +44,25 @@ def find_images(paths: Iterable[str | Path], *, skipped: Skipped | None = None) 
     """Return the image files of the paths, each once, in the order of the paths.
 
     A folder stands for the images below it, sorted; a pattern (`*.jpg`, `**/*.png`) for its sorted matches; a file may
-    have any name. Hidden files and folders in either are left out. A
+    have any name, and be spelled as in lists. Hidden files and folders in either are left out. A
     path that does not exist is kept, so that reading it reports the error. `skipped` receives what is left out.
     """
     skipped = Skipped() if skipped is None else skipped
     found: dict[Path, None] = {}
+    files = ListedFiles(Path())
     for given in paths:
-        found.update(dict.fromkeys(_named(Path(given), skipped)))
+        found.update(dict.fromkeys(_named(files.path_of(str(given)), skipped)))
     skipped.files.difference_update(found)
     return list(found)
 
 
 def _named(path: Path, skipped: Skipped) -> list[Path]:
     try:
-        path = path.expanduser()
         if path.is_dir():
             return _images(_files_below(path, skipped), skipped)
         if not path.exists() and any(sign in str(path) for sign in "*?["):
             return _images(_matches(path, skipped), skipped)
-    except (OSError, RuntimeError):  # an invalid path, such as an unknown `~user`: reading reports it
+    except (OSError, ValueError):  # an invalid path: reading reports it
         pass
     return [path]
 

@@ -13,9 +13,12 @@ from PIL import Image
 
 from data.errors import BadImage
 from data.images.header import END_OF_IMAGE, markers_of, open_picture
+from data.images.memory import hold_memory
 
 LEAST_SIDE: Final = 300
 """Pixels of the shorter side of a preview that is used; older cameras keep thumbnails alone."""
+BYTES_A_PIXEL: Final = 6
+"""Memory that developing takes: 16 bits of the sensor, and four colours of 16 bits and three of 8 at half the size."""
 _START: Final = b"\xff\xd8\xff"
 _MOST_STARTS: Final = 500
 _MOST_HEAD: Final = 2**18
@@ -88,8 +91,12 @@ def _developed(path: Path) -> bytes:
             f"{path} is a RAW photo without a preview: pip install '.[raw]' in Fieldmark's folder, or export JPEGs"
         ) from None
     try:
-        with rawpy.imread(str(path)) as raw:
-            pixels = raw.postprocess(half_size=True, use_camera_wb=True)
+        with rawpy.RawPy() as raw:
+            raw.open_file(str(path))
+            n_bytes = BYTES_A_PIXEL * raw.sizes.raw_width * raw.sizes.raw_height
+            with hold_memory(n_bytes, str(path)):
+                raw.unpack()
+                pixels = raw.postprocess(half_size=True, use_camera_wb=True)
     except rawpy.LibRawError as error:
         raise BadImage(f"{path} is damaged, or a RAW photo of an unknown kind ({error})") from error
     out = io.BytesIO()

@@ -15,7 +15,7 @@ read like a wiki page.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -204,7 +204,7 @@ class FolderSource(ArticleSource):
         path = self.folder / article.source.title
         images: list[AnchorImage] = []
         files, photos, others = _contents(path)
-        credit_of, uncredited = _by_file(_read_credits(path / CREDITS), [file.name for file in (*files, *photos)])
+        credit_of, uncredited = _by_file(_read_credits(path), [file.name for file in (*files, *photos)])
         skipped = [LeftOut(name=n, reason=reasons.NOT_A_PHOTO, detail="not used as a text either") for n in others]
         skipped += [LeftOut(name=name, reason=reasons.NO_FILE, detail=f"named in {CREDITS}") for name in uncredited]
         for figure in article.figures:
@@ -233,10 +233,11 @@ class FolderSource(ArticleSource):
         return AnchorBatch(images=tuple(images), skipped=tuple(skipped))
 
 
-def _read_credits(path: Path) -> dict[str, dict[str, str]]:
-    """Return file name -> its credit in a `credits.csv`; empty if the file does not exist."""
-    if not path.is_file():
-        return {}
+def _read_credits(folder: Path) -> list[dict[str, str]]:
+    """Return the credits of the `credits.csv` in a folder, in any case; empty if it does not exist."""
+    path = next(filter(_is_credits, folder.iterdir()), None)
+    if path is None:
+        return []
     table = open_table(path, CREDIT_HEADINGS, needed=lambda found: "file" in found)
     if table.heading_line is None:
         got = ", ".join(table.first) or "an empty file"
@@ -246,21 +247,25 @@ def _read_credits(path: Path) -> dict[str, dict[str, str]]:
     for note in table.notes:
         _log.warning("%s: %s", path, note)
     found = [{meaning: row[column] for meaning, column in column_of.items()} for row in rows]
-    return {credit["file"]: credit for credit in found if credit["file"]}
+    return [credit for credit in found if credit["file"]]
 
 
-def _by_file(rows: Mapping[str, dict[str, str]], files: Sequence[str]) -> tuple[dict[str, dict[str, str]], list[str]]:
+def _is_credits(file: Path) -> bool:
+    return file.name.lower() == CREDITS
+
+
+def _by_file(rows: Iterable[dict[str, str]], files: Sequence[str]) -> tuple[dict[str, dict[str, str]], list[str]]:
     """Return file -> its row, and the names in rows that are no file; other Unicode forms and cases are found.
 
     Raises:
         BadInput: if two rows mean one file.
     """
     names, found, others = FileNames(files), dict[str, dict[str, str]](), list[str]()
-    for name, row in rows.items():
-        file = names.find(name)
+    for row in rows:
+        file = names.find(row["file"])
         if file is None:
-            others.append(name)
-        elif file in found:
+            others.append(row["file"])
+        elif found.get(file, row) != row:
             raise BadInput(f"{CREDITS}: two lines for {file}.")
         else:
             found[file] = row
@@ -285,7 +290,7 @@ def _contents(path: Path) -> tuple[list[Path], list[Path], list[str]]:
     files = [file for file in shown if file.suffix.lower() in ARTICLE_SUFFIXES and file.is_file()]
     files = [file for file in files if _is_html(file) == _is_html(files[0])]
     photos = [file for file in shown if file.suffix.lower() in IMAGES and file.is_file()]
-    return files, photos, [each.name for each in shown if each not in (*files, *photos) and each.name != CREDITS]
+    return files, photos, [each.name for each in shown if each not in (*files, *photos) and not _is_credits(each)]
 
 
 def _is_html(file: Path) -> bool:
@@ -306,7 +311,9 @@ def _revision(path: Path, *, needs_text: bool = False) -> int | None:
         files, photos, _ = _contents(path)
     except OSError:
         return None  # fetching reports why
-    digests = "\n".join(f"{file.name} {_digest(file)}" for file in (*files, *photos, *path.glob(CREDITS)))
+    digests = "\n".join(
+        f"{file.name} {_digest(file)}" for file in (*files, *photos, *filter(_is_credits, path.iterdir()))
+    )
     return int(sha256_hex(digests)[:12], 16) if files or (photos and not needs_text) else EMPTY
 
 

@@ -121,6 +121,11 @@ def test_xmp_in_the_file_and_beside_it_fills_what_exif_lacks(tmp_path: Path) -> 
     path.write_bytes(jpeg({TAKEN: "2019:01:01 10:00:00"}, {2: 5.0, 4: 5.0}, xmp=own))
     photo = read_photo(path)
     assert (photo.place, photo.date, photo.notes) == ((-37.791667, 144.975), "2019-01-01T10:00:00", ())
+    (tmp_path / "2.XMP").write_bytes(
+        xmp(exif_GPSLatitude="12.5", exif_GPSLatitudeRef="S", exif_GPSLongitude="-7.25", exif_GPSLongitudeRef="W")
+    )
+    path.write_bytes(jpeg({}))
+    assert read_photo(path).place == (-12.5, -7.25)
     (tmp_path / "2.XMP").write_bytes(b"\xff" * 5000)
     path.write_bytes(jpeg({}))
     assert read_photo(path).place is None

@@ -83,6 +83,9 @@ def test_a_list_finds_files_in_other_spellings_where_they_are_clear(tmp_path: Pa
         ("back\\slash.jpg", "back\\slash.jpg"),
     ):
         assert listed.path_of(name) == tmp_path / found, name
+    assert find_images([f"{tmp_path}/site a/{nfc}", f"{tmp_path}/SITE A"]) == [
+        tmp_path / "Site A" / name for name in (nfd, "IMG_1.JPG")
+    ]
 
 
 def test_pipes_and_links_without_a_target_are_found_and_other_files_collected(tmp_path: Path) -> None:

@@ -12,16 +12,9 @@ import pytest
 from PIL import Image
 
 from data.errors import BadImage
-from data.images.decode import (
-    MAX_DECODED_BYTES,
-    MAX_KEPT_PIXELS,
-    MAX_SCANS,
-    _Room,
-    decoded_bytes,
-    open_picture,
-    read_image,
-    small_rgb,
-)
+from data.images.decode import MAX_KEPT_PIXELS, read_image, small_rgb
+from data.images.header import open_picture
+from data.images.memory import MAX_DECODED_BYTES, MAX_SCANS, _Room, decoded_bytes
 
 ROOT = Path(__file__).resolve().parents[3]
 PEAK = """

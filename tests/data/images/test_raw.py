@@ -118,6 +118,7 @@ def test_a_raw_photo_with_a_thumbnail_alone_is_developed_or_refused_with_a_remed
     }  # fmt: skip
     tags[273] = (4, [len(tiff(tags))])
     (tmp_path / "a.dng").write_bytes(tiff(tags) + sensor + jpeg(160, 120))
+    (tmp_path / "c.dng").write_bytes(tiff({**tags, 256: (4, [20_000]), 257: (4, [20_000])}) + sensor)
     (tmp_path / "b.CR2").write_bytes(tiff(TAGS) + jpeg(160, 120))
     if find_spec("rawpy") is None:
         with pytest.raises(BadImage, match=r"is a RAW photo without a preview: pip install '.\[raw\]'"):
@@ -125,5 +126,7 @@ def test_a_raw_photo_with_a_thumbnail_alone_is_developed_or_refused_with_a_remed
         return
     photo = read_photo(tmp_path / "a.dng")
     assert (photo.image.size, photo.notes) == ((240, 320), ("RAW photo: developed from the sensor data.",))
+    with pytest.raises(BadImage, match=r"c\.dng would take 2,288 MiB of memory; the limit is 384 MiB"):
+        read_photo(tmp_path / "c.dng")
     with pytest.raises(BadImage, match=r"b\.CR2 is damaged, or a RAW photo of an unknown kind"):
         read_photo(tmp_path / "b.CR2")

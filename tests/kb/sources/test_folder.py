@@ -155,11 +155,11 @@ def test_photos_have_the_extensions_of_cameras_and_credits_the_spelling_of_other
     for number, name in enumerate(("a.HIF", "b.jfif", normalize("NFD", "Küken.JPG"))):
         (hoopoe / name).write_bytes(jpeg((9 * number, 60, 40), size=(64, 64)))
     (hoopoe / "@eaDir").mkdir()
-    (hoopoe / "credits.csv").write_text(f"file,author\nA.hif,Ann\n{normalize('NFC', 'Küken.jpg')},Bob\n")
+    (hoopoe / "Credits.csv").write_text(f"file,author\nA.hif,Ann\n{normalize('NFC', 'Küken.jpg')},Bob\n")
     source = FolderSource(folder)
     batch, skipped = anchors(source, articles(source)[1], limit=9)
     assert [image.anchor.author for image in batch.images] == ["Bob", "Ann", None]
     assert skipped == {}
-    (hoopoe / "credits.csv").write_text("file,author\na.hif,Ann\nA.HIF,Bob\n")
+    (hoopoe / "Credits.csv").write_text("file,author\na.hif,Ann\nA.HIF,Bob\n")
     [(_, failed)] = source.fetch_anchors([("a-b", articles(source)[1])], limit=9)
     assert isinstance(failed, Failure) and "two lines for a.HIF" in failed.reason
