@@ -27,7 +27,7 @@ from kb.checklist.reconcile import MatchedName, UnmatchedName, reconciler_of
 
 Kind = Literal["bar chart", "table", "JSON", "names"]
 N_QUARTERS: Final = 48
-GROUPS: Final = ("order", "suborder", "superfamily", "family", "subfamily", "tribe")
+GROUPS: Final = ("order", "suborder", "superfamily", "family", "subfamily", "tribe", "genus")
 """Ranks that stand for all their species in a list."""
 MOST_SUGGESTED: Final = 100  # unmatched names with suggestions: a wrong file may hold 100,000
 
@@ -106,7 +106,7 @@ def read_list(source: Path | bytes, place: str = "") -> ListedNames:
 def match_list(listed: ListedNames, taxa: Sequence[Taxon], checklist: Checklist | None = None) -> MatchedNames:
     """Return the species of a knowledge base that are on a list with their seasons, and the names without a match.
 
-    A family or order stands for all its species, unless the list is a table with names of species, in which such
+    An order, family or genus stands for all its species, unless the list is a table with names of species, where such
     rows are birds that were not identified further.
     """
     checklist = load_checklist() if checklist is None else checklist

@@ -96,10 +96,11 @@ def write_rows(
                 db.execute(f"PRAGMA {pragma}")  # a half-written file is never opened
             db.executescript(TABLES)
             db.execute("BEGIN")
-            counts = array("i", [0])
+            counts, ends = array("i", [0]), array("q", [0])  # species up to a position, and its last one below
             for batch in grouped(_checked_taxa(taxa), N_AT_A_TIME):
                 for row in batch:
                     counts.append(counts[-1] + (row.rank == "species"))
+                    ends.append(row.last)
                 db.executemany(
                     "INSERT INTO taxon VALUES (?, ?, ?, ?, ?, ?, 0)",
                     [(row.n, row.last, row.parent, row.id, row.name, row.rank) for row in batch],
@@ -110,11 +111,11 @@ def write_rows(
             n_taxa = len(counts) - 1
             for found in grouped(_checked_names(names, n_taxa), N_AT_A_TIME):
                 db.executemany("INSERT OR IGNORE INTO name VALUES (?, ?, ?, ?, ?, ?, ?)", found)
-            ends = db.execute("SELECT n, last FROM taxon").fetchall()
-            if any(last > n_taxa for _, last in ends):
+            if max(ends) > n_taxa:
                 raise BadInput(f"The last of {n_taxa:,} taxa is missing in the checklist.")
             db.executemany(
-                "UPDATE taxon SET n_species = ? WHERE n = ?", ((counts[last] - counts[n - 1], n) for n, last in ends)
+                "UPDATE taxon SET n_species = ? WHERE n = ?",
+                ((counts[ends[n]] - counts[n - 1], n) for n in range(1, n_taxa + 1)),
             )
             described = meta()
             _write_meta(db, {key: described[key] for key in OWN_META if key in described})

@@ -71,7 +71,7 @@ def test_absent_species_differ_from_unknown_names_of_which_the_first_get_suggest
 ) -> None:
     monkeypatch.setattr("kb.checklist.species_lists.MOST_SUGGESTED", 3)
     typos = [f"Northern Cardnal {number}" for number in range(4)]
-    found = matched(tmp_path, "\n".join(["Turdus merula", "Corvus corax", "Western/Clark's Grebe", "Turdus", *typos]))
+    found = matched(tmp_path, "\n".join(["Turdus merula", "Corvus corax", "Western/Clark's Grebe", "Aves", *typos]))
     assert found.taxon_ids == {"turdus-merula"} and found.absent == ("Corvus corax",)
     reasons = ["several species", "not a species", *["unknown"] * 4]
     assert [name.reason for name in found.unmatched] == reasons
@@ -113,7 +113,7 @@ def test_files_without_a_list_are_refused(tmp_path: Path) -> None:
 
 
 def test_families_of_a_list_stand_for_their_species(tmp_path: Path) -> None:
-    found = matched(tmp_path, "Turdidae Rafinesque, 1815\nParidae (Tits)\nHirundo rustica\nAves\n")
+    found = matched(tmp_path, "Turdus Linnaeus, 1758\nParidae (Tits)\nHirundo rustica\nAves\n")
     assert found.taxon_ids == {"turdus-merula", "parus-major", "hirundo-rustica"}
     assert found.groups["Paridae (Tits)"] == {"parus-major"} and "Cyanistes caeruleus" in found.absent
     assert [missed.name for missed in found.unmatched] == ["Aves"]  # all birds are no expectation
