@@ -107,33 +107,26 @@ def add(
             distilling = stack.enter_context(open_distiller(replace(settings, distiller=None), path))
             source = wiring.open_web(settings, stack)
             added = library.add_pages(
-                path,
-                subject,
-                pages,
-                source,
-                encoders,
-                texts=own_texts,
-                photos=own_photos,
-                distiller=distilling.distiller,
-            )
+                path, subject, pages, source, encoders,
+                texts=own_texts, photos=own_photos, distiller=distilling.distiller,
+            )  # fmt: skip
     else:
         added = library.add(path, subject, encoders, texts=own_texts, photos=own_photos, as_is=as_is)
     if added.is_new and not isinstance(subject, str):
         _warn_of_new_name(subject, checklist, path)
     if is_new_kb and not options.invocation().quiet:
-        output.note(
-            f"Made a new knowledge base, {path.absolute()}: it holds {_held(path)}. If you meant another, delete it"
-        )
+        _note_new(path)
     output.write_record(form, added, lambda: added_text(added))
 
 
-def _held(path: Path) -> str:
-    """Return the number of species and terms of a knowledge base."""
+def _note_new(path: Path) -> None:
+    """Say that a knowledge base was made, with its contents: a mistyped --kb makes one too."""
     import kb as library
 
     with library.open(path) as store:
         counts = {"species": len(store.taxon_ids), "terms": len(store.terms())}
-    return " and ".join(f"{n:,} {noun}" for noun, n in counts.items())
+    held = " and ".join(f"{n:,} {noun}" for noun, n in counts.items())
+    output.note(f"Made a new knowledge base, {path.absolute()}: it holds {held}. If you meant another, delete it")
 
 
 def _warn_of_new_name(species: Taxon, checklist: Checklist, path: Path) -> None:
