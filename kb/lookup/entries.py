@@ -127,10 +127,11 @@ def missing_species(store: KnowledgeBase, name: str) -> Taxon | None:
 
 def lacks_language(store: KnowledgeBase) -> str:
     """Return a sentence, without full stop, if no species has a name in the language of the look-up; else empty."""
+    if (language := store.language) == "en":
+        return ""
     from kb.checklist.bird_names import speaks
 
-    language = store.language
-    if language == "en" or any(speaks(language, each) for taxon in store.taxa() for each in taxon.names_by_language):
+    if any(speaks(language, each) for taxon in store.taxa() for each in taxon.names_by_language):
         return ""
     return (
         f'{capitalised(place_of(store.path))} has no names in the language "{language}": use English or scientific ones'
