@@ -117,9 +117,9 @@ class _Open:
 
 
 def _photo(decoded: Decoded) -> EncounterPhoto:
-    photo = decoded.photo
+    photo, score = decoded.photo, decoded.box_score
     return EncounterPhoto(
-        image=decoded.name, error=decoded.error, box=decoded.box, box_score=decoded.box_score,
+        image=decoded.name, error=decoded.error, box=decoded.box, box_score=score and round(score, 4),
         size=photo.size if photo else None, date=photo.date if photo else None,
     )  # fmt: skip
 

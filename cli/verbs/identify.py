@@ -344,8 +344,10 @@ def _facts(given: Given, place: Place | None) -> Facts:
 
     point = point_of(given.place or "")
     name = "" if place is None or point is not None else place.name
-    if place is not None and len(place.points) == 1:  # a country is no place of a photo
+    if place is not None and len(place.points) == 1:
         point = point or place.points[0]
+    elif place is not None and given.form is not None and FORMATS[given.form].needs_place:
+        raise UsageError(f"--place {given.place} is no point.", hint="Give a city, or latitude,longitude.")
     folder = given.file or Path("photos")
     return Facts(
         program=f"Fieldmark {fieldmark_version(otherwise='')}".strip(),
