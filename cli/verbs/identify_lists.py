@@ -63,17 +63,20 @@ def read_photo_list(file: Path, column: str | None = None) -> Listed:
     name = LINE if is_lines else table.columns["path"][0]
     [folder] = table.columns.get("folder", ())[:1] or [None]
     groups: dict[str, str] = {}
-    files = ListedFiles(file.parent)
+    files, n_videos = ListedFiles(file.parent), 0
     for frame in table.chunks():
         values = (frame[one] if one else [""] * len(frame) for one in (name, folder, column))
         for line, path, above, group in zip(frame.index, *values, strict=True):
             if not path:
                 raise table.refused("no path", line=line)
+            if _is_video(path):
+                n_videos += 1
+                continue
             if above and not {"/", "\\"}.intersection(path):
                 path = f"{above}/{path}"
             if groups.setdefault(_path_of(files, path), group) != group:
                 raise table.refused(f"{path} is in two groups of {column}", line=line)
-    return Listed(groups=groups, notes=tuple(f"{file}: {note}" for note in table.notes))
+    return Listed(groups=groups, notes=tuple(f"{file}: {note}" for note in (*table.notes, *_of_videos(n_videos))))
 
 
 def _path_of(files: ListedFiles, path: str) -> str:
@@ -83,6 +86,16 @@ def _path_of(files: ListedFiles, path: str) -> str:
     return path if is_web_address(path) else str(files.path_of(path))
 
 
+def _is_video(path: str) -> bool:
+    from data.images.header import VIDEO
+
+    return PurePosixPath(path.lower()).suffix in VIDEO
+
+
+def _of_videos(n: int) -> list[str]:
+    return [f"{plural(n, 'video')} skipped: save stills as JPEG"] if n else []
+
+
 def _no_column(table: Table, name: str) -> BadInput:
     heading = table.heading if table.heading_line else table.first
     hint = did_you_mean(name, heading) or f"Columns: {', '.join(heading) or 'none'}."
@@ -90,23 +103,24 @@ def _no_column(table: Table, name: str) -> BadInput:
 
 
 def _of_megadetector(file: Path) -> Listed:
-    """Return the photos of MegaDetector's JSON, of any version, with its boxes."""
+    """Return the photos of MegaDetector's JSON, of any version, or SpeciesNet's (`predictions`), with their boxes."""
     from data.images.find import ListedFiles
-    from data.images.header import VIDEO
 
     files = ListedFiles(file.parent)
     try:
         content = json.loads(file.read_bytes().decode("utf-8-sig"))
-        images, info = content["images"], content.get("info") or {}
+        images = content["images"] if "images" in content else content["predictions"]
+        info = content.get("info") or {}
         names = {str(key): str(name).strip().lower() for key, name in content.get("detection_categories", {}).items()}
         metadata = info.get("detector_metadata") or {}
         least = float(metadata.get("typical_detection_threshold") or THRESHOLD)
         groups, detections, counts = dict[str, str](), dict[str, tuple[Detection, ...]](), Counter[str]()
         for image in images:
-            if PurePosixPath(image["file"].lower()).suffix in VIDEO:
+            name = image.get("file") or image["filepath"]
+            if _is_video(name):
                 counts["video"] += 1
                 continue
-            path = _path_of(files, image["file"])
+            path = _path_of(files, name)
             groups[path] = ""
             if image.get("failure") or image.get("detections") is None:
                 counts["failure"] += 1  # our detector looks at it
@@ -122,7 +136,7 @@ def _of_megadetector(file: Path) -> Listed:
         raise BadInput(f"{file} is no list of photos ({what}).", hint=hint) from error
     parts = [f"{plural(len(groups), 'photo')}, {counts['blank']:,} of them blank (nothing scores {least:g} or more)"]
     parts += [f"{counts['failure']:,} where it failed"] if counts["failure"] else []
-    parts += [f"{plural(counts['video'], 'video')} skipped: save stills as JPEG"] if counts["video"] else []
+    parts += _of_videos(counts["video"])
     return Listed(groups=groups, detections=detections, notes=(f"{file} (MegaDetector): {'; '.join(parts)}",))
 
 

@@ -9,7 +9,14 @@ import pytest
 
 OWL, JAY = "bubo-scandiacus.png", "cyanocitta-cristata.png"
 TIMELAPSE = f"File,RelativePath,DeleteFlag\n{OWL},drawings,false\n{JAY},drawings,false\n"
-CAMTRAP_DP = f"mediaID,filePath,filePublic,fileName\nm1,drawings/{OWL},true,x.png\nm2,drawings/{JAY},true,y.png\n"
+CAMTRAP_DP = f"""mediaID,filePath,filePublic,fileName
+m1,drawings/{OWL},true,x.png\nm0,drawings/a.MP4,true,a.MP4\nm2,drawings\\{JAY},true,y.png
+"""
+SPECIESNET = json.dumps({"predictions": [
+    {"filepath": f"drawings/{OWL}", "detections": [{"category": "1", "label": "animal", "conf": 0.9,
+                                                    "bbox": [0.1, 0.1, 0.8, 0.8]}]},
+    {"filepath": f"drawings/{JAY}", "failures": ["DETECTOR"]},
+]})  # fmt: skip
 MEGADETECTOR: dict[str, Any] = {
     "info": {"format_version": "1.4"},
     "detection_categories": {"1": "animal", "2": "person"},
@@ -31,6 +38,7 @@ MEGADETECTOR: dict[str, Any] = {
         ("TimelapseData.csv", TIMELAPSE),
         ("media.csv", CAMTRAP_DP),
         ("names.csv", f"status,image,note\nidentified,drawings/{OWL},a\nidentified,drawings/{JAY},b\n"),
+        ("predictions.json", SPECIESNET),
         ("list.txt", f"drawings/{OWL}\ndrawings/{JAY}\n"),
     ],
 )
@@ -41,6 +49,7 @@ def test_lists_of_other_programs_are_read(
     drawings.rename(tmp_path / "lists" / "drawings")
     Path("lists", name).write_text(content)
     outcome = cli.call("identify", f"lists/{name}", "--kb", built_kb, "--format", "jsonl", check=True)
+    assert ("1 video skipped: save stills as JPEG" in outcome.stderr) == ("MP4" in content)
     rows = [json.loads(line) for line in outcome.stdout.splitlines()]
     assert [(row["image"], row["answer"]["name"]) for row in rows] == [
         (f"lists/drawings/{OWL}", "Bubo scandiacus"), (f"lists/drawings/{JAY}", "Cyanocitta cristata"),
@@ -120,3 +129,12 @@ def test_excel_gets_a_mark_and_photos_get_keywords(cli: Any, built_kb: Path, dra
     assert "--excel only changes CSV, not jsonl" in cli.call(*command, "--excel", "--format", "jsonl").stderr
     assert "<rdf:li>Bubo scandiacus</rdf:li>" in Path(f"drawings/{OWL}.xmp").read_text()
     assert len(list(drawings.glob("*.xmp"))) == 4
+
+
+def test_names_of_ebird_replace_those_of_avilist() -> None:
+    from kb.checklist.avilist import ebird_names, load_checklist
+
+    for name, expected in (("Ardea cinerea", "Gray Heron"), ("Megaloprepia magnifica", "Wompoo Fruit-Dove")):
+        taxon = load_checklist().find(name)
+        assert taxon is not None
+        assert ebird_names()[taxon.ids["ebird"]][0] == expected
