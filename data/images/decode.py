@@ -37,6 +37,7 @@ NEAR_SRGB: Final = 6
 MAX_PIXELS: Final = 200_000_000  # the largest phone cameras
 MAX_KEPT_PIXELS: Final = 8_000_000
 """Of an image that is shrunk: dozens wait for an encoder at once."""
+_BITS, _PLANES = 258, 284
 _TIFF: Final = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 _ORIENTATIONS: Final = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,
@@ -114,6 +115,9 @@ def _read(
         if width * height > max_pixels:
             raise BadImage(f"{name} has {width} x {height} pixels; the limit is {max_pixels:,}")
         check_shape(width, height, name)
+        tags: Any = getattr(opened, "tag_v2", {})
+        if tags.get(_PLANES) == 2 and 16 in tags.get(_BITS, ()):  # whose pixels Pillow gets wrong
+            raise BadImage(f"{name} has planes of 16 bits, which are not supported: save it as a JPEG")
         if min_side is not None:
             opened.draft(None, (min_side, min_side))
         jpeg = file.getvalue() if opened.format in ("JPEG", "MPO") and isinstance(file, io.BytesIO) else b""
@@ -131,6 +135,7 @@ def _read(
         profile = opened.info.get("icc_profile")
         if profile and opened.mode in ("RGB", "RGBA") and (to_srgb := _to_srgb(profile)) is not None:
             image = to_srgb.apply(image)
+        image.info.clear()  # a copy would be saved with the comment of the photo
         if shot.orientation in _ORIENTATIONS:
             image = image.transpose(_ORIENTATIONS[shot.orientation])
     size = (height, width) if shot.orientation in _ON_THEIR_SIDE else (width, height)

@@ -19,6 +19,7 @@ from data.arrays import FloatArray, as_unit_rows
 from data.contracts import Detector, ImageEncoder
 from data.images import MAX_SIDE
 from data.images.decode import MAX_BYTES, read_image, read_photo
+from data.images.header import START_OF_SCAN, markers_of
 from data.records import Box, Detection
 
 MARGIN: Final = 0.1
@@ -104,7 +105,6 @@ MAX_SENT_BYTES: Final = 600_000
 QUALITY: Final = 88
 # All APPn segments except APP0 (JFIF), APP2 (colour profile) and APP14 (Adobe's colours), and comments.
 _DROPPED: Final = frozenset((0xE1, *range(0xE3, 0xEE), 0xEF, 0xFE))
-_START_OF_SCAN: Final = 0xDA
 _ORIENTATION: Final = 0x0112
 
 
@@ -137,6 +137,8 @@ def _small_jpeg(path: Path, max_side: int) -> bytes | None:
         return None  # `read_photo` reports the error
     if not content.startswith(b"\xff\xd8\xff") or len(content) > min(MAX_SENT_BYTES, MAX_BYTES):
         return None
+    if not content.endswith(b"\xff\xd9"):  # such as a video behind the photo, which may hold a place
+        return None
     try:
         read_image(content, min_side=64)  # not one that is cut short; fast at an eighth of the size
         with Image.open(io.BytesIO(content)) as opened:
@@ -150,19 +152,9 @@ def _small_jpeg(path: Path, max_side: int) -> bytes | None:
 
 def _without_metadata(content: bytes) -> bytes | None:
     kept = [content[:2]]
-    at = 2
-    while at + 4 <= len(content):
-        if content[at] != 0xFF:
-            return None
-        kind = content[at + 1]
-        if kind == 0xFF:  # padding
-            at += 1
-            continue
-        if kind == _START_OF_SCAN:
-            kept.append(content[at:])
-            return b"".join(kept)
-        end = at + 2 + int.from_bytes(content[at + 2 : at + 4], "big")
+    for kind, at in markers_of(content):
+        if kind == START_OF_SCAN:
+            return b"".join((*kept, content[at - 2 :]))
         if kind not in _DROPPED:
-            kept.append(content[at:end])
-        at = end
+            kept.append(content[at - 2 : at + int.from_bytes(content[at : at + 2], "big")])
     return None

@@ -208,16 +208,21 @@ def test_wide_colours_are_converted_to_srgb_and_others_left_as_they_are() -> Non
 
 def test_a_16_bit_tiff_of_24_megapixels_is_read_in_little_memory(tmp_path: Path) -> None:
     width, height = 6000, 4000
-    entries = [(256, 4, width), (257, 4, height), (258, 3, 200), (259, 3, 1), (262, 3, 2), (273, 4, 512), (277, 3, 3),
-               (278, 4, height), (279, 4, 6 * width * height)]  # fmt: skip
-    head = b"II*\0" + struct.pack("<IH", 8, len(entries))
-    head += b"".join(struct.pack("<HHII", tag, kind, 3 if tag == 258 else 1, value) for tag, kind, value in entries)
+
+    def head(planes: int) -> bytes:
+        entries = [(256, 4, width), (257, 4, height), (258, 3, 200), (259, 3, 1), (262, 3, 2), (273, 4, 512),
+                   (277, 3, 3), (278, 4, height), (279, 4, 6 * width * height), (284, 3, planes)]  # fmt: skip
+        packed = [struct.pack("<HHII", tag, kind, 3 if tag == 258 else 1, value) for tag, kind, value in entries]
+        return (b"II*\0" + struct.pack("<IH", 8, len(entries)) + b"".join(packed)).ljust(200, b"\0") + b"\x10\0" * 3
+
     with (tmp_path / "a.tif").open("wb") as file:
-        file.write(head.ljust(200, b"\0") + struct.pack("<3H", 16, 16, 16))
+        file.write(head(planes=1))
         file.truncate(512 + 6 * width * height)  # black, and no bytes on disk
     arguments = [sys.executable, "-c", PEAK, tmp_path / "a.tif"]
     done = subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, check=True)
     assert (done.stderr, int(done.stdout) < 130 * 1024) == ("", True), done.stdout
+    with pytest.raises(BadImage, match="has planes of 16 bits, which are not supported: save it as a JPEG"):
+        read_image(head(planes=2))
     os.truncate(tmp_path / "a.tif", 400 * 2**20 + 1)
     with pytest.raises(BadImage, match="is larger than 419,430,400 bytes: save it as a JPEG, or as a smaller picture"):
         read_image(tmp_path / "a.tif")

@@ -40,6 +40,8 @@ def test_a_small_upright_jpeg_only_loses_its_metadata_and_padding(tmp_path: Path
     at = content.index(b"\xff\xdb")  # the first table; any number of 0xFF bytes may precede a marker
     path.write_bytes(content[:at] + b"\xff\xff\xff" + content[at:])
     assert jpeg_of(path) == sent
+    path.write_bytes(content + b"\0\0\0\x18ftypmp42 at home")
+    assert b"at home" not in jpeg_of(path)
 
 
 def test_photos_are_turned_scaled_down_converted_and_re_encoded_if_too_large(tmp_path: Path) -> None:
