@@ -223,7 +223,7 @@ _NUMBER = re.compile(r"^\d+[._ -]+")  # `001.Black_footed_Albatross`, `03111_Ani
 _SEPARATORS = re.compile(r"[_;|]+")
 _HYBRID = re.compile(r"\s[x×]\s|\([x×]\s|\bhybrid\b", re.IGNORECASE)
 _SEVERAL = re.compile(
-    r"/|\b(?:spp?|spec|indet)\.?$|\bsp\.\s|(?:^|\s)(?:cf|aff)\.?\s|^un(?:identified|specified)\b", re.IGNORECASE
+    r"/|\b(?:spp?|spec|indet)\.?$|\bsp\.\s|(?:^|\s)(?:cf|aff)\.?(?:\s|$)|^un(?:identified|specified)\b", re.IGNORECASE
 )
 _SEVERAL_IN_BRACKETS = re.compile(r"\((?:gen[.,]* )?spp?\.?\)", re.IGNORECASE)
 _IN_BRACKETS = re.compile(r"\s*[(\[][^)\]]*[)\]]")
@@ -234,6 +234,7 @@ _LAST_BRACKET = re.compile(r"^(.*\S)\s*[(\[]([^()\[\]]+)[)\]]$")
 _OF_FORMS = re.compile(r"\s+(?:[x×]|or)\s+|\s*/\s*", re.IGNORECASE)
 _CROSSED = re.compile(r"\s*[(\[](?:hybrid|intergrade)[)\]]", re.IGNORECASE)
 _GROUP = re.compile(r"\s+(?:group|type)\b", re.IGNORECASE)
+_FORM = re.compile(r"\s(?:f|fo|forma|form|var|varietas|variety|subvar)\.?\s")
 _BRACKET_WORDS = re.compile(r"[^\s/,]+")
 _EPITHET = re.compile(r"[a-z][a-z-]+(?: [Gg]roup)?")
 _YEAR = re.compile(r"\s*\d{4}\b")
@@ -241,7 +242,7 @@ _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE
 _N_OF_LABEL: Final = 6  # class, order, family, genus, species, common name
 _BINOMIAL = re.compile(r"\b([A-Z][a-z]+) ([a-z][a-z-]+)(?: ([a-z][a-z-]+))?\b")
 _WORDS_ABOUT_ONE: Final = re.compile(
-    r"^(?:\d+|domestic|feral|wild|captive|type|an?|the|this|it|is|bird|species|adult|immature|subadult|juvenile|young|chick|fledgling|female|male|hen"
+    r"^(?:\d+|domestic(?:a|us)?|feral|wild|captive|type|an?|the|this|it|is|bird|species|adult|immature|subadult|juvenile|young|chick|fledgling|female|male|hen"
     r"|breeding|nonbreeding|eclipse|summer|winter|dark|light|morph|form|plumage"
     r"|larvae?|caterpillars?|pupae?|chrysalis|nymph|imago|eggs?|tadpoles?|froglet|calf|cub|fawn|seedling"
     r"|worker|queen|upperside|underside|dorsal|ventral|flowers?|flowering|fruits?|fruiting|leaf|leaves)[,:]?$",
@@ -447,23 +448,29 @@ class Reconciler:
                 )
             if fitting or len(genus) == 1:
                 return None
-            return self._raised(name, genus, "", last)
-        text = parse_name(label).text
-        words = [word for word in text.split() if word.rstrip(".") not in BELOW_SPECIES]
-        is_form = any(BELOW_SPECIES.get(word.rstrip("."), "subspecies") != "subspecies" for word in text.split())
-        if len(words) != 3 or _BINOMIAL.fullmatch(" ".join(words)) is None:
+            return self._raised(name, genus, last)
+        words = trinomial_in(label)
+        if words is None:
             return None
         genus, epithet, third = words
         if found := self._lumped(name, " ".join(words)):
             return replace(found, variant="inside")
-        found = None if is_form else self._raised(name, genus, epithet, third)
         species = self._named(name, f"{genus} {epithet}")
-        if found or species is None or species.kind not in ("scientific name", "synonym"):
+        if species is None:
+            return self._raised(name, genus, third)
+        is_scientific = species.kind in ("scientific name", "synonym")
+        return self._below(species, genus, third, label) if is_scientific else None
+
+    def _below(self, species: MatchedName, genus: str, third: str, label: str) -> MatchedName:
+        """Match the third word after a species: one of its subspecies, another species, or a word that is left out."""
+        taxon = species.taxon
+        if found := self._lumped(species.name, f"{taxon.scientific_name} {third}"):
+            return replace(found, variant="genus")
+        is_form = not self._birds and _FORM.search(label)  # of plants and insects, named as other species are
+        if not is_form and (found := self._raised(species.name, genus, third, taxon)):
             return found
-        if lumped := self._lumped(name, f"{species.taxon.scientific_name} {third}"):
-            return replace(lumped, variant="genus")
-        is_about_one = third == epithet or is_form or _WORDS_ABOUT_ONE.match(third)
-        return replace(species, variant="inside" if is_about_one else "third word left out")
+        is_about_one = third in taxon.scientific_name.split() or _WORDS_ABOUT_ONE.match(third)
+        return replace(species, variant=(species.variant or "inside") if is_about_one else "third word left out")
 
     def _short_binomial(self, genus: str, epithet: str) -> Fitting:
         if len(genus) == 1:
@@ -471,28 +478,22 @@ class Reconciler:
         taxon = self._species(f"{genus} {epithet}")
         return {} if taxon is None else {taxon.taxon_id: (f"{genus} {epithet} {epithet}", taxon)}
 
-    def _raised(self, name: str, genus: str, epithet: str, third: str) -> MatchedName | None:
+    def _raised(self, name: str, genus: str, third: str, base: Taxon | None = None) -> MatchedName | None:
         """Match the species of a genus whose epithet is the third word: *Pica pica hudsonia* is *Pica hudsonia*.
 
         Animals cannot have a species and a subspecies of another one with the same epithet in one genus, so it is that
-        bird. Botanical varieties can.
+        bird. The genus of the species before it, `base`, may be another one here.
         """
-        if third == epithet or _WORDS_ABOUT_ONE.match(third):
+        if _WORDS_ABOUT_ONE.match(third):
             return None
-        base = self._species(f"{genus} {epithet}") if epithet else None
         genera = dict.fromkeys((genus, base.scientific_name.split()[0]) if base else (genus,))
-        for each in genera:
-            found = self._named(name, f"{each} {third}")
-            if (
-                self._birds
-                and self._birds.lacks(f"{each} {third}")
-                and (lumped := self._lumped(name, f"{each} {third}"))
-            ):
-                return replace(lumped, variant="raised")
-            if found and found.kind in ("scientific name", "synonym"):
-                return replace(found, variant="raised")
-        for each in genera:
-            fitting = self._names.endings(each, third)
+        for words in (f"{each} {third}" for each in genera):
+            is_elsewhere = self._birds is not None and self._birds.lacks(words)
+            found = (self._lumped(name, words) if is_elsewhere else None) or self._named(name, words)
+            if found and found.kind in ("scientific name", "synonym", "subspecies"):
+                is_base = base is not None and found.taxon.taxon_id == base.taxon_id
+                return None if is_base else replace(found, variant="raised")
+        for fitting in (self._names.endings(each, third) for each in genera):
             for matched_name, taxon in fitting.values() if len(fitting) == 1 else ():
                 if base is None or taxon.taxon_id != base.taxon_id:
                     return MatchedName(
@@ -511,7 +512,7 @@ class Reconciler:
         base, inside = split.groups()
         base = " ".join(_IN_BRACKETS.sub("", base).split())
         species = self._form(name, base)
-        is_about_one = all(_WORDS_ABOUT_ONE.match(word) for word in _BRACKET_WORDS.findall(inside))
+        is_about_one = all(map(_says_nothing, _BRACKET_WORDS.findall(inside)))
         has_year = species is not None and any(letter.isdigit() for letter in inside)
         if is_about_one or has_year or _BINOMIAL.fullmatch(inside):
             return None  # `_inside` matches it
@@ -538,7 +539,7 @@ class Reconciler:
             genus, epithet = species.taxon.scientific_name.split()[:2]
             if group == epithet:
                 return replace(species, variant="group")
-            found = self._lumped(name, f"{genus} {epithet} {group}") or self._raised(name, genus, epithet, group)
+            found = self._lumped(name, f"{genus} {epithet} {group}") or self._raised(name, genus, group, species.taxon)
             return found and replace(found, variant=found.variant or "group")
         words = base.split()
         for match in (self._form, self._only):
@@ -602,7 +603,9 @@ class Reconciler:
                 return replace(found, variant="inside")
         bare = " ".join(_IN_BRACKETS.sub("", label).split()).strip(' .,:!*"')
         if bare and bare != label and (found := self._form(name, bare)):
-            return replace(found, variant="inside")
+            words = _BRACKET_WORDS.findall(re.sub(r"[()\[\]]", " ", " ".join(_IN_BRACKETS.findall(label))))
+            is_told = without_authorship(label) == bare or all(map(_says_nothing, words))  # of a subgenus; of plumage
+            return replace(found, variant="inside" if is_told else "bracket left out")
         words_left = [word for word in bare.split() if not _WORDS_ABOUT_ONE.match(word)]
         other_words = " ".join(words_left)
         if other_words and other_words != bare and (found := self._named(name, other_words)):
@@ -632,13 +635,10 @@ class Reconciler:
         for variant, fitting in tried:
             if len(fitting) == 1:
                 ((matched_name, taxon),) = fitting.values()
-                return MatchedName(
-                    name=name,
-                    taxon=taxon,
-                    kind=self._matching_name(matched_name, taxon)[0],
-                    variant=variant,
-                    matched_name=matched_name,
-                )
+                kind = self._matching_name(matched_name, taxon)[0]
+                found = MatchedName(name=name, taxon=taxon, kind=kind, variant=variant, matched_name=matched_name)
+                words = trinomial_in(label) if variant in ("ending", "genus") else None
+                return self._below(found, words[0], words[2], label) if words else found
         if near:
             names = tuple(taxon.scientific_name for _, taxon in near.values())
             return UnmatchedName(name=name, reason="several species", suggestions=names)
@@ -728,6 +728,20 @@ def plain_label(name: str) -> str:
     if _YEAR.match(first):
         return " ".join(words.split())
     return " ".join((f"{first} {last}" if comma else words).split())
+
+
+def trinomial_in(label: str) -> tuple[str, str, str] | None:
+    """Return genus, epithet and third word of a name with authors and a marker, or None if it has no three words."""
+    words = [word for word in parse_name(label).text.split() if word.rstrip(".") not in BELOW_SPECIES]
+    if len(words) != 3 or _BINOMIAL.fullmatch(" ".join(words)) is None:
+        return None
+    genus, epithet, third = words
+    return genus, epithet, third
+
+
+def _says_nothing(word: str) -> bool:
+    """Return whether a word in brackets is about the age, sex or plumage of a bird, or its number or year."""
+    return _WORDS_ABOUT_ONE.match(word) is not None or not any(letter.isalpha() for letter in word)
 
 
 def names_of_label(label: str) -> list[str] | None:
