@@ -84,11 +84,11 @@ class Table:
         self.columns: Mapping[str, tuple[str, ...]] = _by_meaning(self.heading, headings) if self.heading_line else {}
         """Meaning -> columns of the table with it, the most specific first."""
         self.separator: str | None = parts.separator
-        """Separator of the cells; without a known heading, the one that divides all lines alike, if any."""
+        """Separator of the cells; without a known heading, the one that divides all lines alike, but titles."""
         self.notes: list[str] = list(parts.notes)
         """Guesses and skipped rows, for people; complete after the last row."""
         self.first: tuple[str, ...] = parts.first
-        """Cells of the first line that is not blank, for messages."""
+        """Cells of the first line below titles, for messages."""
         self.first_line = parts.first_line
         self.sample: tuple[tuple[str, ...], ...] = parts.sample
         """Without a known heading: cells of the first lines, where a separator divides all alike."""
@@ -374,13 +374,14 @@ def _text_parts(
     rows = {each: [cells_of(line, each) for line in head[n_skipped : n_skipped + MAX_TITLES]] for each in separators}
     at, separator = _heading_row(rows, headings, needed)
     if at is None:
-        shown = (n for n, line in enumerate(head) if n >= n_skipped and line.strip() and not line.startswith("#"))
-        first = next(shown, n_skipped)
-        parts.separator = given or _common_separator(head[n_skipped:])
-        parts.first = tuple(cells_of(head[first], parts.separator or _NONE)) if first < len(head) else ()
-        listed = [line for line in head[n_skipped:] if line.strip() and not line.startswith("#")]
-        parts.sample = tuple(tuple(cells_of(line, parts.separator)) for line in listed) if parts.separator else ()
-        parts.first_line, separator, width, start = first + 1, _NONE, 1, n_skipped
+        listed = [
+            (n, line) for n, line in enumerate(head, 1) if n > n_skipped and line.strip() and not line.startswith("#")
+        ]
+        parts.separator, n_titles = _common_separator([line for _, line in listed])
+        rows_below = [(n, tuple(cells_of(line, parts.separator or _NONE))) for n, line in listed[n_titles:]]
+        parts.sample = tuple(cells for _, cells in rows_below) if parts.separator else ()
+        parts.first_line, parts.first = rows_below[0] if rows_below else (n_skipped + 1, ())
+        separator, width, start = _NONE, 1, n_skipped
     else:
         titles = sum(bool(line.strip()) for line in head[n_skipped : n_skipped + at])
         parts.notes += [f"{plural(titles, 'row')} above the heading skipped"] if titles else []
@@ -540,12 +541,16 @@ def _heading_row(
     return (None, next(iter(rows))) if best is None else (-best[1], best[3])
 
 
-def _common_separator(lines: Iterable[str]) -> str | None:
-    """Return the separator that divides all lines in the same number of cells, the most if several do."""
-    shown = [_ENTITY.sub("", line) for line in lines if line.strip() and not line.startswith("#")]
-    widths = {each: {len(cells_of(line, each)) for line in shown} for each in _SEPARATORS}
-    found = {each: min(n) for each, n in widths.items() if len(n) == 1 and min(n) > 1}
-    return max(found, key=lambda each: found[each], default=None)
+def _common_separator(lines: Sequence[str]) -> tuple[str | None, int]:
+    """Return the separator that divides all lines alike, in the most cells if several do, and the titles above them."""
+    best: tuple[int, int, str | None] = (1, 0, None)
+    for each in _SEPARATORS:
+        widths = [len(cells_of(_ENTITY.sub("", line), each)) for line in lines]
+        n_titles = next((n for n, width in enumerate(widths) if width == widths[-1]), 0)
+        is_even = len({*widths[n_titles:]}) == 1 and max(widths[:n_titles], default=0) < widths[-1]
+        if is_even and n_titles <= len(lines) / 2 and widths[-1] > best[0]:
+            best = (widths[-1], n_titles, each)
+    return best[2], best[1]
 
 
 def cells_of(line: str, separator: str) -> list[str]:

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
-import pandas as pd
 
 from cli.common import exit_codes
 from cli.common.settings import Invocation
 from data.codec import dumps, loads
 from data.errors import FieldmarkError, StoreError
 from data.files import file_state, sha256_hex, sha256_of_file, write_atomic
+from data.tables import cells_of, declared_table
 from papers.commands import OF_PAPERS, Command
 
 if TYPE_CHECKING:
@@ -301,8 +301,9 @@ def _digest(path: Path) -> str:
 def _lines(text: str, key: str) -> tuple[dict[str, str], ...]:
     """Return the lines of CSV; with a key, the records of that list of JSON, nested keys joined by points."""
     if not key:
-        rows = pd.read_csv(io.StringIO(text), dtype="str", na_filter=False) if text else pd.DataFrame()
-        return tuple({str(name): cell for name, cell in row.items()} for row in rows.to_dict("records"))
+        columns = {name: at for at, name in enumerate(cells_of(text.partition("\n")[0], ","))}
+        table = declared_table(text.encode(), columns, separator=",", has_quotes=True, n_skipped=1, place="CSV")
+        return tuple({str(name): cell for name, cell in row.items()} for row in table.frame.to_dict("records"))
     return tuple(dict(_flat(record)) for record in json.loads(text)[key]) if text else ()
 
 

@@ -140,7 +140,7 @@ class NamesFile:
         self.table = open_table(source, known, needed=needed, place=place)
         self._guesses: list[str] = []
         self._at: int | None = None  # of the scientific names in a table without a heading
-        if not also and (at := _scientific_column(self.table.sample[1:])) is not None:
+        if not also and (at := _scientific_column(self.table.sample[1:] or self.table.sample)) is not None:
             first = self.table.sample[0][at]
             self._guesses.append(f'column {at + 1} ("{first}" in its first row) read as scientific names')
             if is_like_a_scientific_name(first):
@@ -195,8 +195,9 @@ class NamesFile:
         """
         if not self.is_table:
             for line, text in self.lines(may_have_cells=self._at is not None):
-                cells = [text] if self._at is None else cells_of(text, self.table.separator or ",")
-                yield NameRow(line=line, scientific=" ".join(cells[self._at or 0].split()))
+                cells = [] if self._at is None else cells_of(text, self.table.separator or ",")
+                name = text if self._at is None or self._at >= len(cells) else cells[self._at]
+                yield NameRow(line=line, scientific=" ".join(name.split()))
             return
         of_names = [*chain.from_iterable(self.columns.values())]
         first = self.table.heading[0]

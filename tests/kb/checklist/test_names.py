@@ -101,6 +101,8 @@ NAMES_OF_ROWS: dict[str, tuple[str, list[tuple[str, ...]]]] = {
     "an unknown heading over scientific names": ("Vogel;lat. Bez.\nAmsel;Turdus merula\nElster;Pica pica\n",
                                                  [("Turdus merula",), ("Pica pica",)]),
     "an unknown heading beside English names": ("name,lat\nRook,Corvus frugilegus\n", [("Corvus frugilegus", "Rook")]),
+    "a title above it": ("Birds of Northland\nVogel;lat. Bez.\nAmsel;Turdus merula\nElster;Pica pica\n",
+                         [("Turdus merula",), ("Pica pica",)]),
     "no heading": ("1;Turdus merula;Amsel\n2;Pica pica;Elster\n", [("Turdus merula",), ("Pica pica",)]),
     "a space for a separator, as of R": ('"species" "n"\n"1" "Pica pica" 3\n', [("Pica pica",)]),
     "families": ("family\nGruidae\n", [("Gruidae",)]),
