@@ -13,7 +13,7 @@ import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from pathlib import Path, PurePosixPath
 from typing import Final
 from xml.etree import ElementTree
@@ -319,7 +319,7 @@ def _completed(
     """
     first = list(islice(rows, N_LOOKED_AT))
     terms = {term for term, _ in core.terms}
-    by_rank = "taxonrank" in terms and terms.isdisjoint(LADDER)
+    by_rank = terms.isdisjoint(LADDER) and _is_in_order([rank_of(row.get("taxonrank", "")) for _, row in first])
     levels = [{level for level in _LEVELS if row.get(level)} for _, row in first]
     is_outline = len(set().union(*levels)) > 2 and max(map(len, levels)) == 1
     above: dict[str, str] = {}
@@ -348,6 +348,16 @@ def _completed(
             yield number, row
         else:
             yield number, row
+
+
+def _is_in_order(ranks: Sequence[str]) -> bool:
+    """Return whether rows of these ranks follow a tree: the highest first, each higher taxon before those below it.
+
+    A list by the alphabet, or with all families first, has higher taxa with none below.
+    """
+    depths = [LADDER.index(rank) if rank in LADDER else len(LADDER) for rank in ranks]
+    n_empty = sum(below <= depth < len(LADDER) for depth, below in pairwise(depths))
+    return bool(depths) and depths[0] == min(depths) < len(LADDER) and n_empty <= len(depths) // 50
 
 
 def _above(above: Mapping[str, str], level: str) -> dict[str, str]:

@@ -68,3 +68,13 @@ def test_rows_that_are_no_taxa_and_titles_are_told(tmp_path: Path) -> None:
     assert told["birdlife"] == [f"{tmp_path}/birdlife.csv: 2 rows above the heading skipped"]
     assert {name for name, lines in told.items() if not lines} == {"ebird_api", "ioc_ranks", "avilist", "mammals"}
     assert Shelf(tmp_path / "home").names()[0] == "avilist-file"  # avilist is the shipped one
+
+
+def test_ranks_in_rows_make_no_tree_of_a_list_in_another_order(tmp_path: Path) -> None:
+    for rows in (
+        "Bufo,genus\nBufo bufo,species\nCorvidae,family\nRanidae,family\nRana,genus\nRana arvalis,species\n",
+        "Corvidae,family\nRanidae,family\nRana,genus\nRana arvalis,species\n",
+    ):
+        (tmp_path / "list.csv").write_text(f"scientific name,rank\n{rows}", encoding="utf-8")
+        found = Shelf(tmp_path / "home").add(tmp_path / "list.csv").find("Rana arvalis")
+        assert found is not None and dict(found.lineage) == {"genus": "Rana"}, rows
