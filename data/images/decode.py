@@ -248,7 +248,7 @@ def _opened(
     exif, note, limit = None, "", MAX_BYTES if max_bytes is None else max_bytes
     file: BinaryIO
     if isinstance(source, bytes):
-        file, size, name = io.BytesIO(source), len(source), "the image"
+        file, size, name = io.BytesIO(_without_zeros(source)), len(source), "the image"
     else:
         path, name = Path(source), str(source)
         try:
@@ -268,7 +268,7 @@ def _opened(
             else:
                 file.seek(0)
                 content = file.read(min(size, limit) + 1)  # `read(n)` allocates n bytes first
-                file, size = io.BytesIO(content), len(content)
+                file, size = io.BytesIO(_without_zeros(content)), len(content)
             if is_raw and size <= limit:
                 from data.images.raw import open_raw
 
@@ -286,6 +286,11 @@ def _opened(
     if size > limit:
         raise BadImage(f"{name} is larger than {limit:,} bytes: save it as a JPEG, or as a smaller picture")
     return file, exif, note
+
+
+def _without_zeros(content: bytes) -> bytes:
+    """Return a JPEG without zeros at its end, where cards that fail or copies cut short leave them for pixels."""
+    return content.rstrip(b"\0") if content.startswith(b"\xff\xd8") and content.endswith(bytes(16)) else content
 
 
 @contextmanager

@@ -80,7 +80,8 @@ def read_shot(image: Image.Image, path: Path | None = None, exif: Image.Exif | N
     with quiet():
         try:
             exif = image.getexif() if exif is None else exif
-            main, details, gps = dict(exif), exif.get_ifd(_EXIF_IFD), exif.get_ifd(_GPS_IFD)
+            main, gps = dict(exif), exif.get_ifd(_GPS_IFD)
+            details = {**main, **exif.get_ifd(_EXIF_IFD)}  # RAW photos have the time of exposure in the main directory
         except Exception:  # a broken tag must not make the image unreadable
             main = details = gps = {}
     notes: dict[str, None] = {}

@@ -43,9 +43,10 @@ class Skipped:
 def find_images(paths: Iterable[str | Path], *, skipped: Skipped | None = None) -> list[Path]:
     """Return the image files of the paths, each once, in the order of the paths.
 
-    A folder stands for the images below it, sorted; a pattern (`*.jpg`, `**/*.png`) for its sorted matches; a file may
-    have any name, and be spelled as in lists. Hidden files and folders in either are left out. A
-    path that does not exist is kept, so that reading it reports the error. `skipped` receives what is left out.
+    A folder stands for the images below it, sorted; a pattern (`*.jpg`, `**/*.png`) for its sorted matches. Both leave
+    out hidden files and folders, and RAW photos beside an image of the same name. A file may have any name, spelled as
+    `ListedFiles` allows; one that does not exist is kept, so that reading it reports the error. `skipped` receives what
+    is left out.
     """
     skipped = Skipped() if skipped is None else skipped
     found: dict[Path, None] = {}

@@ -179,8 +179,12 @@ def test_a_jpeg_cut_short_is_read_with_a_note_where_95_percent_of_the_rows_can_b
         assert re.fullmatch(r"Damaged: the file is cut short, (9[5-9]|100) % of the rows could be read\.", note)
         with pytest.raises(BadImage, match="truncated"):
             read_image(whole[:-lost])
+        assert read_photo(whole[:-lost] + bytes(5_000), min_side=min_side).notes == photo.notes, "a card failed"
     with pytest.raises(BadImage, match="truncated"):
         read_photo(whole[: -len(whole) // 10], min_side=min_side)
+    with pytest.raises(BadImage, match="truncated"):
+        read_photo(whole[: len(whole) // 2].ljust(len(whole), b"\0"), min_side=min_side)
+    assert read_photo(whole + bytes(5_000), min_side=min_side).image.tobytes() == expected.astype(np.uint8).tobytes()
 
 
 def test_a_progressive_jpeg_is_read_once_its_last_scan_has_begun() -> None:
