@@ -519,7 +519,7 @@ def _report(run: Run, counts: Counts) -> None:
             output.note("Confidence is estimated for any knowledge base; kb calibrate fits it to yours")
     photos = plural(len(names), run.unit)
     for kind, n in counts.notes.items():
-        output.warn(f"{kind} in {n:,} of {photos}: see the notes")
+        output.warn(f"{kind}: {n:,} of {photos} (see the notes)")
     warn_of_missing(n_failed, counts.missing, photos, counts.unreadable, can_retry=given.file is not None)
 
 

@@ -98,7 +98,8 @@ def _developed(path: Path) -> bytes:
                 raw.unpack()
                 pixels = raw.postprocess(half_size=True, use_camera_wb=True)
     except rawpy.LibRawError as error:
-        raise BadImage(f"{path} is damaged, or a RAW photo of an unknown kind ({error})") from error
+        why = error.args[0].decode() if error.args and isinstance(error.args[0], bytes) else error
+        raise BadImage(f"{path} is damaged, or a RAW photo of an unknown kind ({why})") from error
     out = io.BytesIO()
     Image.fromarray(pixels).save(out, "BMP")
     return out.getvalue()

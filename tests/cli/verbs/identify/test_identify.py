@@ -10,6 +10,7 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
+from PIL import Image
 
 from recognize import recognizer
 from recognize.answers import percent
@@ -249,3 +250,33 @@ def test_what_cannot_be_done_is_refused_with_a_reason(cli: Any, built_kb: Path, 
         outcome = cli.call("identify", *arguments, *(() if "--kb" in arguments else ("--kb", built_kb)))
         assert (outcome.exit_code, message in outcome.stderr) == (code, True), (arguments, outcome.stderr)
     assert not Path("out.txt").exists()
+
+
+def test_notes_on_photos_are_in_rows_and_counted_and_folders_left_out_are_named(
+    cli: Any, built_kb: Path, drawings: Path
+) -> None:
+    owl = Image.open(drawings / "bubo-scandiacus.png").convert("RGB").resize((640, 640))
+    exif = Image.Exif()
+    exif.get_ifd(0x8825).update({2: (37.0, 47.0, 43.08), 4: (144.0, 58.0, 31.08)})
+    exif.get_ifd(0x8769)[0x9003] = "2026:05:01 10:00:00"
+    (drawings / "owls" / "@eaDir").mkdir(parents=True)
+    owl.save(drawings / "owls" / "a.jpg", exif=exif)
+    owl.save(drawings / "owls" / "b.jpg", exif=exif)
+    (drawings / "owls" / "b.jpg").write_bytes((drawings / "owls" / "b.jpg").read_bytes()[:-2])
+    (drawings / "owls" / "c.jpg").symlink_to(drawings / "bubo-scandiacus.png")
+    command = ("identify", drawings / "owls", "--kb", built_kb)
+    place, cut = (
+        "Place not used: the GPS data lack north or south, east or west.",
+        "Damaged: the file is cut short, 100 % of the rows could be read.",
+    )
+    outcome = cli.call(*command, "--format", "csv", check=True)
+    assert [row["notes"] for row in csv.DictReader(outcome.stdout.splitlines())] == [place, f"{cut} {place}", ""]
+    for line in (
+        f"Not searched: 1 folder, such as {drawings}/owls/@eaDir",
+        "warning: Place not used: 2 of 3 photos (see the notes)",
+        "warning: Damaged: 1 of 3 photos (see the notes)",
+    ):
+        assert line in outcome.stderr
+    assert f"  {cut}\n  {place}" in cli.call(*command, check=True).stdout
+    grouped = cli.call(*command, "--group", "burst", "--format", "jsonl", check=True)
+    assert [row["notes"] for row in parsed(grouped.stdout)] == [[place, cut], []]
