@@ -27,6 +27,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import islice
 from pathlib import Path, PurePosixPath
@@ -71,28 +72,29 @@ Headings = Mapping[str, Sequence[str]]
 """Meaning -> headings with it, the most specific first. Case, accents, order of words and signs do not matter."""
 
 
+@dataclass(kw_only=True, slots=True)
 class Table:
     """An open table; see `open_table`."""
 
-    def __init__(self, place: str, parts: _Parts, headings: Headings) -> None:
-        self.place = place
-        """File, and table within a zip, for messages."""
-        self.heading: tuple[str, ...] = parts.heading
-        """Headings as written, made unique; `LINE` alone without a known heading."""
-        self.heading_line: int | None = parts.heading_line
-        """Line of the heading; None without a known one."""
-        self.columns: Mapping[str, tuple[str, ...]] = _by_meaning(self.heading, headings) if self.heading_line else {}
-        """Meaning -> columns of the table with it, the most specific first."""
-        self.separator: str | None = parts.separator
-        """Separator of the cells; without a known heading, the one that divides all lines alike, but titles."""
-        self.notes: list[str] = list(parts.notes)
-        """Guesses and skipped rows, for people; complete after the last row."""
-        self.first: tuple[str, ...] = parts.first
-        """Cells of the first line below titles, for messages."""
-        self.first_line = parts.first_line
-        self.sample: tuple[tuple[str, ...], ...] = parts.sample
-        """Without a known heading: cells of the first lines, where a separator divides all alike."""
-        self._frames = parts.frames
+    place: str
+    """File, and table within a zip, for messages."""
+    heading: tuple[str, ...] = (LINE,)
+    """Headings as written, made unique; `LINE` alone without a known heading."""
+    heading_line: int | None = None
+    """Line of the heading; None without a known one."""
+    columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Meaning -> columns of the table with it, the most specific first."""
+    separator: str | None = None
+    """Separator of the cells; without a known heading, the one that divides all lines alike, but titles."""
+    notes: list[str] = field(default_factory=list)
+    """Guesses and skipped rows, for people; complete after the last row."""
+    first: tuple[str, ...] = ()
+    """Cells of the first line below titles, for messages."""
+    first_line: int = 1
+    sample: tuple[tuple[str, ...], ...] = ()
+    """Without a known heading: cells of the first lines, where a separator divides all alike."""
+    frames: Callable[[int], Iterator[pd.DataFrame]] = lambda _: iter(())
+    """The rows as in the file, so many at a time; `chunks` gives them cleaned."""
 
     def chunks(self, n_rows: int = ROWS_AT_A_TIME) -> Iterator[pd.DataFrame]:
         """Yield the rows that are not blank: columns of `heading`, cells of text (empty if missing), line as index.
@@ -101,7 +103,7 @@ class Table:
             BadInput: if all rows have more cells than the heading, or a row cannot be read; with the line.
         """
         n_read, long = 0, []
-        for frame in self._frames(n_rows):
+        for frame in self.frames(n_rows):
             frame = _cleaned(frame)
             width = len(self.heading)
             extra = (frame.iloc[:, width:] != "").any(axis=1)
@@ -164,9 +166,8 @@ def open_table(
         if re.match(rb"\W*<(!doctype\s+)?html", stream.read(512), re.IGNORECASE):
             hint = "Open it in a browser, and save its table."
             raise BadInput(f"{place} is a web page, expected a text table.", hint=hint)
-    if is_workbook:
-        return Table(place, _workbook_parts(reading, place, headings, needed), headings)
-    return Table(place, _text_parts(reading, place, headings, needed), headings)
+    opened = _workbook if is_workbook else _text
+    return opened(reading, place, headings, needed)
 
 
 def read_text(source: Path | bytes, place: str = "", *, member: str | None = None) -> tuple[str, list[str]]:
@@ -178,10 +179,10 @@ def read_text(source: Path | bytes, place: str = "", *, member: str | None = Non
     place, reading, is_workbook = _opened(source, place or str(source), member)
     if is_workbook:
         raise BadInput(f"{place} is an Excel workbook, expected text.", hint=SAVE_AS_UTF_8)
-    encoding, is_guess = _encoding(reading, place)
+    encoding, notes = _encoding(reading, place)
     with _reading(reading, place) as stream:
         text = stream.read().decode(encoding)
-    return text.replace("\r\n", "\n").replace("\r", "\n"), _encoding_notes(encoding, is_guess)
+    return text.replace("\r\n", "\n").replace("\r", "\n"), notes
 
 
 def declared_table(
@@ -209,22 +210,25 @@ def declared_table(
         BadInput: if it is no such file, or cannot be read.
     """
     place, reading, _ = _opened(source, place or str(source), member)
-    parts = _Parts()
-    encoding, is_guess = _encoding(reading, place)
-    parts.notes += _encoding_notes(encoding, is_guess)
+    encoding, notes = _encoding(reading, place)
     lines = partial(_lines, reading, encoding, place)
-    rows = partial(islice, lines(), n_skipped, None)
     width = max(columns.values(), default=0) + 1
     if has_quotes:
-        quoting, n_columns, _ = _quoting(rows, lines, n_skipped, separator, width, place)
+        quoting, n_columns = _quoting(lines, n_skipped, separator, width, place)
     else:
-        quoting, n_columns = csv.QUOTE_NONE, max((line.count(separator) + 1 for line in rows()), default=1)
+        n_cells = (line.count(separator) + 1 for line in islice(lines(), n_skipped, None))
+        quoting, n_columns = csv.QUOTE_NONE, max(n_cells, default=1)
     named = {at: name for name, at in columns.items()}
-    parts.heading = tuple(named.get(at, f"column {at + 1}") for at in range(max(width, n_columns)))
-    parts.heading_line, parts.separator = n_skipped, separator
-    frames = partial(_text_frames, lines, n_skipped, separator, quoting, len(parts.heading), place)
-    parts.frames = frames if has_quotes else lambda n: map(_unquoted, frames(n))
-    return Table(place, parts, {})
+    heading = tuple(named.get(at, f"column {at + 1}") for at in range(max(width, n_columns)))
+    frames = partial(_text_frames, lines, n_skipped, separator, quoting, len(heading), place)
+    return Table(
+        place=place,
+        heading=heading,
+        heading_line=n_skipped,
+        separator=separator,
+        notes=notes,
+        frames=frames if has_quotes else lambda n: map(_unquoted, frames(n)),
+    )
 
 
 def _unquoted(frame: pd.DataFrame) -> pd.DataFrame:
@@ -234,20 +238,6 @@ def _unquoted(frame: pd.DataFrame) -> pd.DataFrame:
         if (inside := cells.str.fullmatch(r'"[^\t]+"')).any():
             frame[name] = cells.mask(inside, cells.str.slice(1, -1).str.replace('""', '"', regex=False))
     return frame
-
-
-class _Parts:
-    """Parts of a `Table`."""
-
-    def __init__(self) -> None:
-        self.heading: tuple[str, ...] = (LINE,)
-        self.heading_line: int | None = None
-        self.separator: str | None = None
-        self.notes: list[str] = []
-        self.first: tuple[str, ...] = ()
-        self.first_line = 1
-        self.sample: tuple[tuple[str, ...], ...] = ()
-        self.frames: Callable[[int], Iterator[pd.DataFrame]] = lambda _: iter(())
 
 
 def _opened(source: Path | bytes, place: str, member: str | None) -> tuple[str, Callable[[], BinaryIO], bool]:
@@ -326,19 +316,14 @@ def _reading(reading: Callable[[], BinaryIO], place: str) -> Iterator[BinaryIO]:
         raise BadInput(f"{place} cannot be read: {error}") from error
 
 
-def _encoding(reading: Callable[[], BinaryIO], place: str) -> tuple[str, bool]:
+def _encoding(reading: Callable[[], BinaryIO], place: str) -> tuple[str, list[str]]:
+    """Return the encoding, with a note if it is a guess."""
     with _reading(reading, place):
-        return encoding_of(reading, place)
-
-
-def _encoding_notes(encoding: str, is_guess: bool) -> list[str]:
+        encoding, is_guess = encoding_of(reading, place)
     names = {"cp125": "Windows-125", "mac_": "Macintosh ", "cp": "code page "}
     name = next((new + encoding.removeprefix(old) for old, new in names.items() if encoding.startswith(old)), encoding)
-    return (
-        [f"read as {name.replace('_', ' ')} (a guess); if letters are wrong, save the file as UTF-8"]
-        if is_guess
-        else []
-    )
+    note = f"read as {name.replace('_', ' ')} (a guess); if letters are wrong, save the file as UTF-8"
+    return encoding, [note] if is_guess else []
 
 
 def _lines(reading: Callable[[], BinaryIO], encoding: str, place: str) -> Iterator[str]:
@@ -356,50 +341,51 @@ def _lines(reading: Callable[[], BinaryIO], encoding: str, place: str) -> Iterat
             yield line.rstrip("\r\n").replace("\r", " ")
 
 
-def _text_parts(
+def _text(
     reading: Callable[[], BinaryIO], place: str, headings: Headings, needed: Callable[[Collection[str]], bool]
-) -> _Parts:
-    parts = _Parts()
-    encoding, is_guess = _encoding(reading, place)
-    parts.notes += _encoding_notes(encoding, is_guess)
+) -> Table:
+    encoding, notes = _encoding(reading, place)
     lines = partial(_lines, reading, encoding, place)
     head = list(islice(lines(), _SAMPLE))
-    n_skipped = 0
-    given = ""
-    if head and (named := re.match(r'"?sep=(.)"?[;,\t]*$', head[0])):
-        given, n_skipped = named[1], 1
-    separators = [given] if given else [_NONE, *_SEPARATORS]
+    named = re.match(r'"?sep=(.)"?[;,\t]*$', head[0]) if head else None
+    start = 1 if named else 0
+    separators = [named[1]] if named else [_NONE, *_SEPARATORS]
     if head and re.match(r'"[^"]*" "', head[0]):  # R's write.table
         separators.append(" ")
-    rows = {each: [cells_of(line, each) for line in head[n_skipped : n_skipped + MAX_TITLES]] for each in separators}
+    rows = {each: [cells_of(line, each) for line in head[start : start + MAX_TITLES]] for each in separators}
     at, separator = _heading_row(rows, headings, needed)
+    table = Table(place=place, notes=notes, separator=separator)
     if at is None:
-        listed = [
-            (n, line) for n, line in enumerate(head, 1) if n > n_skipped and line.strip() and not line.startswith("#")
-        ]
-        parts.separator, n_titles = _common_separator([line for _, line in listed])
-        rows_below = [(n, tuple(cells_of(line, parts.separator or _NONE))) for n, line in listed[n_titles:]]
-        parts.sample = tuple(cells for _, cells in rows_below) if parts.separator else ()
-        parts.first_line, parts.first = rows_below[0] if rows_below else (n_skipped + 1, ())
-        separator, width, start = _NONE, 1, n_skipped
+        shown = [(n, each) for n, each in enumerate(head[start:], start + 1) if each.strip() and each[0] != "#"]
+        table.separator, n_titles = _common_separator([line for _, line in shown])
+        below = [(n, tuple(cells_of(line, table.separator or _NONE))) for n, line in shown[n_titles:]]
+        table.sample = tuple(cells for _, cells in below) if table.separator else ()
+        table.first_line, table.first = below[0] if below else (start + 1, ())
+        separator = _NONE
     else:
-        titles = sum(bool(line.strip()) for line in head[n_skipped : n_skipped + at])
-        parts.notes += [f"{plural(titles, 'row')} above the heading skipped"] if titles else []
         cells = rows[separator][at]
-        start = n_skipped + at + 1
-        following = [cells_of(line, separator) for line in head[start:] if line.strip()]
-        numbers = [row[0] for row in following if len(row) == len(cells) + 1]
-        if following and numbers == [str(n) for n in range(1, len(following) + 1)]:
+        below_it = [cells_of(line, separator) for line in head[start + at + 1 :] if line.strip()]
+        numbers = [row[0] for row in below_it if len(row) == len(cells) + 1]
+        if below_it and numbers == [str(n) for n in range(1, len(below_it) + 1)]:
             cells = ["row name", *cells]  # R's write.table
-        parts.heading, parts.heading_line, parts.separator = _unique(cells), start, separator
-        parts.first, parts.first_line, width = parts.heading, start, len(cells)
-    quoting, n_columns, is_literal = _quoting(
-        partial(islice, lines(), start, None), lines, start, separator, width, place
-    )
-    if is_literal:
-        parts.notes.append("quotation marks read as text")
-    parts.frames = partial(_text_frames, lines, start, separator, quoting, max(n_columns, width), place)
-    return parts
+        _take_heading(table, cells, start + at + 1, rows[separator][:at], headings)
+        start += at + 1
+    width = len(table.heading)
+    quoting, n_columns = _quoting(lines, start, separator, width, place)
+    if quoting == csv.QUOTE_NONE:
+        table.notes.append("quotation marks read as text")
+    table.frames = partial(_text_frames, lines, start, separator, quoting, n_columns, place)
+    return table
+
+
+def _take_heading(
+    table: Table, cells: Sequence[str], line: int, above: Sequence[Sequence[str]], headings: Headings
+) -> None:
+    n_titles = sum(any(cell.strip() for cell in row) for row in above)
+    table.notes += [f"{plural(n_titles, 'row')} above the heading skipped"] if n_titles else []
+    table.heading = table.first = _unique(cells)
+    table.heading_line = table.first_line = line
+    table.columns = _by_meaning(table.heading, headings)
 
 
 def _text_frames(
@@ -453,12 +439,12 @@ class _Feed:
         return (f"{line}\n" for line in self._lines)
 
 
-def _workbook_parts(
+def _workbook(
     reading: Callable[[], BinaryIO], place: str, headings: Headings, needed: Callable[[Collection[str]], bool]
-) -> _Parts:
+) -> Table:
     import pandas as pd
 
-    parts = _Parts()
+    table = Table(place=place)
     try:
         with reading() as stream:
             sheets = pd.read_excel(
@@ -470,29 +456,26 @@ def _workbook_parts(
         raise BadInput(f"{place} is damaged, expected an Excel workbook: {error}") from error
     found = {name: frame for name, frame in sheets.items() if frame.size}
     if not found:
-        return parts
+        return table
     rows = {name: frame.head(MAX_TITLES).astype("str").values.tolist() for name, frame in found.items()}
     at, sheet = _heading_row(rows, headings, needed)
     frame = found[sheet]
+    frame.index = pd.RangeIndex(1, len(frame) + 1)
     if len(found) > 1:
         others = ", ".join(f'"{name}"' for name in found if name != sheet)
-        parts.notes.append(f'sheet "{sheet}" read, not {others}')
-    frame.index = pd.RangeIndex(1, len(frame) + 1)
-    parts.first, parts.first_line = tuple(map(str, rows[sheet][0])), 1
+        table.notes.append(f'sheet "{sheet}" read, not {others}')
     if at is not None:
-        titles = sum(any(cell.strip() for cell in row) for row in rows[sheet][:at])
-        parts.notes += [f"{plural(titles, 'row')} above the heading skipped"] if titles else []
-        parts.heading, parts.heading_line = _unique(rows[sheet][at]), at + 1
-        parts.first, parts.first_line = parts.heading, at + 1
+        _take_heading(table, rows[sheet][at], at + 1, rows[sheet][:at], headings)
         frame = frame.iloc[at + 1 :]
     else:
-        parts.separator = "\t"
-        parts.sample = tuple(tuple(row) for row in rows[sheet] if any(row))
-        joined = ["\t".join(row).rstrip("\t") for row in frame.values.tolist()]
+        table.sample = tuple(tuple(row) for row in rows[sheet] if any(row))
+        table.first = table.sample[0] if table.sample else ()
+        joined = ["\t".join(row).strip("\t") for row in frame.values.tolist()]
+        table.separator = "\t" if any("\t" in line for line in joined) else None
         frame = pd.DataFrame({0: pd.Series(joined, index=frame.index, dtype="str")})
     frame.columns = range(frame.shape[1])
-    parts.frames = lambda _: iter([frame])
-    return parts
+    table.frames = lambda _: iter([frame])
+    return table
 
 
 @cache
@@ -591,50 +574,39 @@ def _state(line: str, separator: str) -> str:
     return "loose" if len(read) == 2 else "open"
 
 
-def _quoting(
-    rows: Callable[[], Iterator[str]],
-    lines: Callable[[], Iterator[str]],
-    start: int,
-    separator: str,
-    width: int,
-    place: str,
-) -> tuple[int, int, bool]:
-    """Return the use of quotation marks (of `csv`), the most cells of a row, and whether the marks are text.
+def _quoting(lines: Callable[[], Iterator[str]], start: int, separator: str, width: int, place: str) -> tuple[int, int]:
+    """Return the use of quotation marks (of `csv`) in the lines after `start`, and the most cells of a row.
 
     A file that quotes closes each mark, in the same line or below. Where each line alone has the cells of the heading,
     marks that are not closed so are text, as in the tables of GBIF.
     """
     most, n_odd, first_open = width, 0, 0
     states: Counter[str] = Counter()
-    for number, line in enumerate(rows(), start + 1):
-        if not line.strip():
-            continue
-        n = line.count(separator) + 1
-        most = max(most, n)
-        n_odd += n != width
-        state = _state(line, separator)
-        states[state] += 1
-        if state == "open" and not first_open:
-            first_open = number
+    for number, line in enumerate(islice(lines(), start, None), start + 1):
+        if line.strip():
+            n = line.count(separator) + 1
+            most = max(most, n)
+            n_odd += n != width
+            states[state := _state(line, separator)] += 1
+            first_open = first_open or (number if state == "open" else 0)
     if not states["open"] and not states["loose"]:
-        return csv.QUOTE_MINIMAL, most, False
+        return csv.QUOTE_MINIMAL, most
     if not n_odd:
-        return csv.QUOTE_NONE, most, True
+        return csv.QUOTE_NONE, most
     if not first_open:
-        return csv.QUOTE_MINIMAL, most, False
+        return csv.QUOTE_MINIMAL, most
+    rows = csv.reader(
+        (f"{line}\n" for line in islice(lines(), start, None)),
+        delimiter=separator, strict=True, skipinitialspace=separator != "\t",
+    )  # fmt: skip
     try:
-        feed = (f"{line}\n" for line in islice(lines(), start, None))
-        most = max(
-            most, *map(len, csv.reader(feed, delimiter=separator, strict=True, skipinitialspace=separator != "\t"))
-        )
+        return csv.QUOTE_MINIMAL, max(most, max(map(len, rows), default=0))
     except csv.Error as error:
         if separator in ("\t", _NONE):
-            return csv.QUOTE_NONE, most, True
+            return csv.QUOTE_NONE, most
+        what = "a quotation mark opens a cell and is not closed"
         hint = "Close the quotation mark or delete it, or save the table as .xlsx."
-        raise BadInput(
-            f"{place}: line {first_open}: a quotation mark opens a cell and is not closed.", hint=hint
-        ) from error
-    return csv.QUOTE_MINIMAL, most, False
+        raise BadInput(f"{place}: line {first_open}: {what}.", hint=hint) from error
 
 
 def _cleaned(frame: pd.DataFrame) -> pd.DataFrame:

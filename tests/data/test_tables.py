@@ -127,6 +127,12 @@ def test_a_workbook_is_read_by_its_sheet_with_a_known_heading(tmp_path: Path) ->
     table = open_table(tmp_path / "list.xlsx", NAMES)
     assert table.frame.loc[4].to_dict() == {"n": "3", "Scientific name": "Parus major", "Common name": "Great Tit"}
     assert table.notes == ['sheet "Birds" read, not "Sheet"', "1 row above the heading skipped"]
+    names = openpyxl.Workbook()
+    for name in ("Great Tit", "Rook"):
+        names.active.append([None, name])
+    names.save(tmp_path / "names.xlsx")
+    lines = open_table(tmp_path / "names.xlsx", NAMES)
+    assert (lines.frame[LINE].tolist(), lines.separator) == (["Great Tit", "Rook"], None)
 
 
 def zipped(**files: bytes) -> bytes:
