@@ -55,7 +55,7 @@ SMALL_BYTES: Final = 16 * 2**20  # below this the expansion does not matter
 _SEPARATORS: Final = "\t;,|"
 _NONE: Final = "\x1f"  # separates nothing: one column of lines
 _SAMPLE: Final = 200
-_SUFFIXES: Final = (".csv", ".tsv", ".tab", ".txt", ".xlsx")
+SUFFIXES: Final = (".csv", ".tsv", ".tab", ".txt", ".xlsx")
 _ENTITY: Final = re.compile(r"&(?:#\d+|#[xX][0-9a-fA-F]+|[a-zA-Z][a-zA-Z0-9]*);")
 _LETTERS: Final = str.maketrans("łøđıŁØĐİ", "lodiLODI")
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -282,7 +282,7 @@ def _of_zip(
     if "mimetype" in names and any(name.endswith("content.xml") for name in names):
         raise BadInput(f"{place} is an OpenDocument file, expected a text table.", hint=_SAVE)
     shown = [name for name in names if not PurePosixPath(name).name.startswith(".") and "__MACOSX" not in name]
-    tables = [name for name in shown if PurePosixPath(name).suffix.lower() in _SUFFIXES]
+    tables = [name for name in shown if PurePosixPath(name).suffix.lower() in SUFFIXES]
     certain = [name for name in tables if PurePosixPath(name).suffix.lower() != ".txt"]
     chosen = [name for name in names if name == member] if member else certain if len(certain) == 1 else tables
     if len(chosen) != 1:

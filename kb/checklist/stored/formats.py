@@ -19,7 +19,7 @@ from typing import Final
 from xml.etree import ElementTree
 
 from data.errors import BadInput
-from data.tables import Table, declared_table, open_table, read_text
+from data.tables import SUFFIXES, Table, declared_table, open_table, read_text
 from kb.checklist.name_files import (
     COLUMNS,
     EPITHETS,
@@ -112,7 +112,7 @@ class Archive:
         shown = [name for name in names if not PurePosixPath(name).name.startswith(".") and "__MACOSX" not in name]
         self.names = sorted(shown, key=lambda name: (name.count("/"), name))
         """Those in the fewest folders first."""
-        tables = [name for name in self.names if PurePosixPath(name).suffix.lower() in (".csv", ".tsv", ".txt")]
+        tables = [name for name in self.names if PurePosixPath(name).suffix.lower() in SUFFIXES]
         self.tables = self.names if self.is_single else tables
 
     def find(self, name: str, *, whole: bool = True) -> str | None:
