@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, fields, replace
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -348,6 +349,10 @@ def _facts(given: Given, place: Place | None) -> Facts:
         point = point or place.points[0]
     elif place is not None and given.form is not None and FORMATS[given.form].needs_place:
         raise UsageError(f"--place {given.place} is no point.", hint="Give a city, or latitude,longitude.")
+    try:
+        datetime.fromisoformat(given.date or "2026-05-31")
+    except ValueError as error:
+        raise UsageError(f"Expected a date such as 2026-05-31, got {given.date}.") from error
     folder = given.file or Path("photos")
     return Facts(
         program=f"Fieldmark {fieldmark_version(otherwise='')}".strip(),

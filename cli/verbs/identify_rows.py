@@ -64,7 +64,10 @@ def lines(
 
     Those of a document are JSON lines, of which it is made.
     """
-    if form == "jsonl" or FORMATS[form].document:
+    if FORMATS[form].document:
+        slim = tuple(replace(each, summary=None, anchors=(), scores={}) for each in row.candidates)
+        text = json_lines([replace(row, candidates=slim)])  # all rows of a run are in memory in the end
+    elif form == "jsonl":
         text = json_lines([row])
     elif form == "csv":
         text = "".join(_csv_line(record.values()) for record in _records(row, per, columns))

@@ -58,8 +58,8 @@ class _Package:
         self.taxa: dict[str, Cells] = {}
         self.n_photos = 0
         self.lacks: Counter[str] = Counter()
-        """What photos are left out for the lack of -> their number."""
-        self._places: dict[str, list[tuple[float, float]]] = {}
+        """Reason for which photos are left out -> their number."""
+        self._places: dict[str, dict[tuple[float, float], int]] = {}
 
     def add(self, row: Identification) -> None:
         """Add the photos of a row that have a place and a time, their deployments, and the observation."""
@@ -85,15 +85,11 @@ class _Package:
                 f"Camtrap DP has no paths such as {path}: they must not begin with . or ~, nor hold two dots.",
                 hint="Rename the photo or its folder.",
             )
-        folder, near = path.rpartition("/")[0] or self.root.name, tuple(round(side, _DECIMALS) for side in place)
-        places = self._places.setdefault(folder, [])
-        places += [] if near in places else [(near[0], near[1])]
-        number = places.index((near[0], near[1]))
-        key, time, suffix = (
-            f"{folder} ({number + 1})" if number else folder,
-            in_utc(moment),
-            PurePath(path).suffix.lower(),
-        )
+        time, suffix = in_utc(moment), PurePath(path).suffix.lower()
+        folder = path.rpartition("/")[0] or self.root.name
+        places = self._places.setdefault(folder, {})
+        number = places.setdefault((round(place[0], _DECIMALS), round(place[1], _DECIMALS)), len(places))
+        key = f"{folder} ({number + 1})" if number else folder
         deployment = self.deployments.setdefault(
             key,
             {
@@ -119,8 +115,7 @@ class _Package:
         box = None if is_event else share_of(photos_of(row)[0])
         if named is not None:
             ranks = {name: value for name in ("order", "family") if (value := getattr(named, name))}
-            english = {"vernacularNames": {"eng": named.common_name}} if named.common_name else {}
-            self.taxa[named.name] = {"scientificName": named.name, "taxonRank": named.rank, **ranks, **english}
+            self.taxa[named.name] = {"scientificName": named.name, "taxonRank": named.rank, **ranks}
         return {
             "observationID": f"{first['mediaID']}-{row.bird}", "deploymentID": first["deploymentID"],
             "eventID" if is_event else "mediaID": first["mediaID"],
@@ -280,19 +275,19 @@ def megadetector(rows: Iterable[Identification], facts: Facts) -> Document:
 def _classes(row: Identification) -> dict[str, tuple[float, str]]:
     """Return name -> confidence and lineage of the answer and of the candidates, the most confident first.
 
-    A lineage is one of SpeciesNet's labels: id, class (both empty), order, family, genus, epithet, English name.
+    A lineage is one of SpeciesNet's labels: id, class (both empty), order, family, genus, epithet, common name.
     """
     found: dict[str, tuple[float, str]] = {}
 
-    def add(name: str, rank: str, confidence: float, *parts: str | None, english: str | None) -> None:
+    def add(name: str, rank: str, confidence: float, *parts: str | None, common: str | None) -> None:
         genus, _, epithet = name.partition(" ") if rank in ("species", "genus") else ("", "", "")
         lineage = ";".join(("", "", *(part or "" for part in parts), genus, epithet)).lower()
-        found.setdefault(name, (confidence, f"{lineage};{english or ''}"))
+        found.setdefault(name, (confidence, f"{lineage};{common or ''}"))
 
     if row.status == "identified" and (answer := row.answer) is not None:
         sure = 1.0 if answer.confidence is None else answer.confidence
-        add(answer.name, answer.rank, sure, answer.order, answer.family, english=answer.common_name)
+        add(answer.name, answer.rank, sure, answer.order, answer.family, common=answer.common_name)
     for each in row.candidates if row.status not in ("error", "no_bird") else ():
         if each.confidence is not None:
-            add(each.scientific_name, "species", each.confidence, each.order, each.family, english=each.common_name)
+            add(each.scientific_name, "species", each.confidence, each.order, each.family, common=each.common_name)
     return dict(sorted(found.items(), key=lambda item: -item[1][0]))

@@ -50,7 +50,7 @@ def test_an_identification_has_the_documented_keys() -> None:
     assert list(row) == [
         "image", "box", "bird", "n_birds", "shows", "status", "error", "answer", "candidates", "place", "date",
         "reader", "preset", "kb", "calibration", "seconds", "species_list", "answer_without_list", "unknown_prior",
-        "group", "photos", "place_name", "answer_without_place", "notes",
+        "group", "photos", "place_name", "answer_without_place", "notes", "box_score", "size",
     ]  # fmt: skip
     empty = ("confidence", "p_unknown", "family", "order", "looks_like", "looks_like_common_name")
     assert row["answer"] == {

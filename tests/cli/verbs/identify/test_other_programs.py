@@ -98,6 +98,8 @@ def test_each_format_is_written_to_its_place_resumed_and_read_back(cli: Any, bui
     for form in ("camtrap-dp", "ebird"):
         refused = cli.call(*command, "--format", form, "--output", "out")
         assert (refused.exit_code, "no photo has a place or a time" in refused.stderr) == (5, True), refused.stderr
+    wrong = cli.call(*command, "--format", "ebird", "--place", "1,2", "--date", "2026-5-3")
+    assert (wrong.exit_code, "Expected a date such as 2026-05-31, got 2026-5-3" in wrong.stderr) == (2, True)
     where = ("--place", "60.39299,5.32415", "--date", "2026-05-31", "--min-confidence", 0)
     folder = ("--format", "camtrap-dp", "--output", "drawings")
     cli.call(*command, *where, *folder, check=True)
