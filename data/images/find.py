@@ -16,8 +16,9 @@ from data.images import RAW, SUFFIXES
 
 _KEPT_OUT: Final = frozenset(
     (
-        "@eadir", "@recycle", "@recently-snapshot", "@__thumb", "#recycle", "#snapshot", "$recycle.bin", "recycler",
-        "system volume information", "lost+found", "__macosx",
+        "@eadir", "@tmp", "@sharebin", "@recycle", "@recently-snapshot", "@__thumb", "#recycle", "#snapshot",
+        "$recycle.bin", "recycler", "system volume information", "lost+found", "__macosx",
+        "files_trashbin", "files_versions",
     )
 )  # fmt: skip
 """Folders in which storage systems keep thumbnails and deleted files, in lower case."""
@@ -87,13 +88,14 @@ def _files_below(folder: Path, skipped: Skipped) -> Iterator[Path]:
     root = folder.resolve()
     folders, links, visited = [folder], list[Path](), set[tuple[int, int]]()
     while folders or links:
-        path = folders.pop() if folders else links.pop(0)
+        is_link = not folders
+        path = links.pop(0) if is_link else folders.pop()
         try:
             state = path.stat()
             if (state.st_dev, state.st_ino) in visited:
                 continue
             visited.add((state.st_dev, state.st_ino))
-            if path != folder and root.is_relative_to(path.resolve()):
+            if is_link and root.is_relative_to(path.resolve()):
                 skipped.folders.add(path)
                 continue
             with os.scandir(path) as entries:

@@ -12,7 +12,7 @@ from typing import Final
 from PIL import Image
 
 from data.errors import BadImage
-from data.images.header import END_OF_IMAGE, markers_of, open_picture
+from data.images.header import END_OF_IMAGE, markers_of, open_picture, quiet
 from data.images.memory import hold_memory
 
 LEAST_SIDE: Final = 300
@@ -36,7 +36,8 @@ def open_raw(path: Path) -> Iterator[tuple[bytes, Image.Exif | None, str]]:
         BadImage: without such a JPEG and without `rawpy`, or for a file that it cannot read.
     """
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY) as data:
-        exif = _exif_of(data)
+        with quiet():
+            exif = _exif_of(data)
         width, height, start = max(_previews(data), default=(0, 0, 0))
         if min(width, height) >= LEAST_SIDE:
             end = next((at for kind, at in markers_of(data, start) if kind == END_OF_IMAGE), len(data))
