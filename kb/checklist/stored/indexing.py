@@ -65,6 +65,7 @@ def index_checklist(
     ):
         for pragma in ("journal_mode = OFF", "synchronous = OFF", "cache_size = -32768"):
             db.execute(f"PRAGMA {pragma}")
+        db.create_function("bare", 1, without_authorship, deterministic=True)
         db.executescript(_ROWS)
         db.execute("BEGIN")
         _read_rows(db, file, report)
@@ -241,28 +242,16 @@ def _link(db: sqlite3.Connection, file: ChecklistFile) -> None:
         db.execute("DELETE FROM raw WHERE n = ?", (n,))
     for column in ("parent", "accepted"):
         kinds = "('accepted', 'provisional')" if column == "parent" else "('synonym')"
-        # By id first; by name for files without ids, if only one accepted taxon has the name.
+        # By id first; by name for files without ids, perhaps with authors, if only one accepted taxon has the name.
+        one = "(SELECT CASE WHEN count(*) = 1 THEN n END FROM raw AS b WHERE b.name = {} AND b.status = 'accepted'{})"
         db.execute(
             f"UPDATE raw SET {column}_n = coalesce("  # names of our own columns
             f"(SELECT n FROM raw AS b WHERE b.id = raw.{column}), "
             f"(SELECT n FROM raw AS b WHERE b.other_id = raw.{column}), "
-            f"(SELECT CASE WHEN count(*) = 1 THEN n END FROM raw AS b WHERE b.name = raw.{column} "
-            f"AND b.status = 'accepted' AND b.n != raw.n)) WHERE {column} != '' AND status IN {kinds}"
+            + one.format(f"raw.{column}", " AND b.n != raw.n")
+            + f", CASE WHEN {column} GLOB '[A-Z]* *' THEN {one.format(f'bare(raw.{column})', '')} END) "
+            f"WHERE {column} != '' AND status IN {kinds}"
         )
-        # Names may have their authors there.
-        unknown = db.execute(
-            f"SELECT DISTINCT {column} FROM raw WHERE {column} != '' AND {column}_n IS NULL "
-            f"AND status IN {kinds} AND {column} GLOB '[A-Z]* *'"
-        ).fetchall()
-        for (name,) in unknown:
-            found = db.execute(
-                "SELECT n FROM raw WHERE name = ? AND status = 'accepted' LIMIT 2", (without_authorship(name),)
-            ).fetchall()
-            if len(found) == 1:
-                db.execute(
-                    f"UPDATE raw SET {column}_n = ? WHERE {column} = ? AND {column}_n IS NULL",
-                    (found[0][0], name),
-                )
     for reason, where in (
         ("synonym without an accepted name", "status = 'synonym' AND accepted = ''"),
         ("synonym of a name that the file lacks", "status = 'synonym' AND accepted != '' AND accepted_n IS NULL"),

@@ -1,0 +1,181 @@
+"""Species whose names nearly fit: without possessives, abbreviated, with another ending or genus, and by a subspecies.
+
+The same look-ups in a checklist in memory and in an indexed one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Final
+
+from data.contracts import Checklist
+from data.records import Taxon
+from kb.checklist.avilist import AviList
+from kb.checklist.names import ENDINGS, epithet_stem, fold, without_authorship
+from kb.checklist.stored.stored_checklist import StoredChecklist
+
+Fitting = dict[str, tuple[str, Taxon]]
+"""Taxon id -> the name that fits, and its taxon."""
+_POSSESSIVE = re.compile(r"(?:['’]s|s['’]?)\b", re.IGNORECASE)
+
+
+class NamesInMemory:
+    """Look-ups in a checklist of some thousand species."""
+
+    def __init__(self, checklist: Checklist) -> None:
+        self.checklist = checklist
+        taxa = [taxon for top in checklist.top_taxa() for taxon in checklist.species_of(top)]
+        scientific = [(name, taxon) for taxon in taxa for name in (taxon.scientific_name, *taxon.synonyms)]
+        self._possessives = _by_key(
+            (without_possessives(name), name, taxon) for taxon in taxa for name in taxon.common_names
+        )
+        self._stems = _by_key((stem(name), name, taxon) for name, taxon in scientific)
+        self._by_initial = _by_key(
+            (f"{name[:1]} {name.split()[-1]}", name, taxon) for name, taxon in scientific if name
+        )
+        self._in_families = _by_key(
+            (stem(f"{taxon.lineage.get('family', '')} {name.split()[-1]}"), name, taxon) for name, taxon in scientific
+        )
+
+    def subspecies(self, label: str) -> tuple[str, Taxon] | None:
+        """Return the one subspecies with that name, as trinomial, and its species; known of birds alone."""
+        return self.checklist.subspecies(label) if isinstance(self.checklist, AviList) else None
+
+    def trinomials(self, genus: str, initial: str, last: str) -> Fitting:
+        """Return the species with a subspecies of that name, by the beginnings of genus and epithet."""
+        listed = self.checklist.trinomials(last) if isinstance(self.checklist, AviList) else []
+        return {
+            taxon.taxon_id: (name, taxon)
+            for name, taxon in listed
+            if name.startswith(genus) and name.split()[1].startswith(initial)
+        }
+
+    def possessives(self, label: str) -> Fitting:
+        """Return the species whose common names differ in possessives alone."""
+        return self._possessives.get(without_possessives(label), {})
+
+    def abbreviated(self, initial: str, epithet: str) -> Fitting:
+        """Return the species with that epithet whose genus begins with a letter."""
+        return self._by_initial.get(f"{initial} {epithet}", {})
+
+    def endings(self, genus: str, epithet: str) -> Fitting:
+        """Return the species of the genus whose epithets differ in their endings alone."""
+        return self._stems.get(stem(f"{genus} {epithet}"), {})
+
+    def genera(self, genus: str, epithet: str) -> Fitting:
+        """Return the species of the same family with that epithet, of any ending."""
+        return self._in_families.get(stem(f"{family_of(self.checklist, genus)} {epithet}"), {})
+
+
+def stem(binomial: str) -> str:
+    """Return a binomial without the ending of its epithet."""
+    return f"{binomial.split()[0].lower()} {epithet_stem(binomial)}" if binomial.split() else ""
+
+
+@lru_cache(maxsize=1 << 15)
+def without_possessives(name: str) -> str:
+    """Return a name folded, without possessives: `Brewer's Blackbird` as `Brewer Blackbird`."""
+    return fold(_POSSESSIVE.sub("", name))
+
+
+def family_of(checklist: Checklist, genus: str) -> str:
+    """Return the family of a genus, or the genus itself if it is not in the checklist."""
+    taxon = checklist.find(genus)
+    return taxon.lineage.get("family", genus) if taxon is not None and taxon.rank == "genus" else genus
+
+
+def _by_key(keyed: Iterable[tuple[str, str, Taxon]]) -> dict[str, Fitting]:
+    """Return key -> the taxa with a name of that key."""
+    found: dict[str, Fitting] = {}
+    for key, name, taxon in keyed:
+        found.setdefault(key, {}).setdefault(taxon.taxon_id, (name, taxon))
+    return found
+
+
+MAX_WORDS: Final = 8  # of a common name whose possessives are tried
+
+
+class StoredNames:
+    """The same look-ups in a `StoredChecklist`."""
+
+    def __init__(self, checklist: StoredChecklist) -> None:
+        self.checklist = checklist
+
+    def subspecies(self, label: str) -> tuple[str, Taxon] | None:
+        """Return the one subspecies with that name, as trinomial or as a binomial without its species."""
+        found = self.checklist.find(label)
+        if found is not None and "species" in found.lineage:
+            return self._with_species(found)
+        words = without_authorship(label).split()
+        genus = self.checklist.find(words[0]) if len(words) == 2 and found is None else None
+        if genus is None or genus.rank != "genus":
+            return None
+        within = self.checklist.scientific_names(ending=words[1], below=self.checklist.position(genus))
+        lower = [
+            taxon for _, taxon in within if "species" in taxon.lineage and taxon.scientific_name.split()[-1] == words[1]
+        ]
+        species = {taxon.lineage["species"] for taxon in lower}
+        return self._with_species(lower[0]) if len(species) == 1 else None
+
+    def trinomials(self, genus: str, initial: str, last: str) -> Fitting:
+        """Return the species with a subspecies of that name, by the beginnings of genus and epithet."""
+        named = self.checklist.scientific_names(ending=last, initial=genus[0])
+        found: Fitting = {}
+        for text, taxon in named:
+            words = text.split()
+            is_it = len(words) > 2 and words[0].startswith(genus) and words[1].startswith(initial)
+            if is_it and "species" in taxon.lineage and (lower := self._with_species(taxon)):
+                found[lower[1].taxon_id] = lower
+        return found
+
+    def possessives(self, label: str) -> Fitting:
+        """Return the species whose common names differ in possessives alone."""
+        words = _POSSESSIVE.sub("", label).split()
+        if len(words) > MAX_WORDS:
+            return {}
+        tries = {fold(" ".join(words))}
+        tries |= {fold(" ".join([*words[:i], f"{words[i]}s", *words[i + 1 :]])) for i in range(len(words))}
+        tries.discard(fold(label))
+        return {
+            taxon.taxon_id: (text, taxon)
+            for key in sorted(tries)
+            for text, taxon in self.checklist.with_common_name(key)
+            if taxon.rank == "species"
+        }
+
+    def abbreviated(self, initial: str, epithet: str) -> Fitting:
+        """Return the species with that epithet whose genus begins with a letter."""
+        return {
+            taxon.taxon_id: (text, taxon)
+            for text, taxon in self.checklist.scientific_names(ending=epithet, initial=initial)
+            if taxon.rank == "species" and len(text.split()) == 2
+        }
+
+    def endings(self, genus: str, epithet: str) -> Fitting:
+        """Return the species of the genus whose epithets differ in their endings alone."""
+        wanted = stem(f"{genus} {epithet}")
+        named = self.checklist.scientific_names(beginning=fold(wanted))
+        return {
+            taxon.taxon_id: (text, taxon)
+            for text, taxon in named
+            if taxon.rank == "species" and len(text.split()) == 2 and stem(text) == wanted
+        }
+
+    def genera(self, genus: str, epithet: str) -> Fitting:
+        """Return the species of the same family with that epithet, of any ending."""
+        family = self.checklist.find(family_of(self.checklist, genus))
+        n = 0 if family is None or family.rank != "family" else self.checklist.position(family)
+        wanted = epithet_stem(f"{genus} {epithet}")
+        found: Fitting = {}
+        for ending in ENDINGS if n else ():
+            for text, taxon in self.checklist.scientific_names(ending=wanted + ending, below=n):
+                is_same = len(text.split()) == 2 and epithet_stem(text) == wanted
+                if taxon.rank == "species" and is_same:
+                    found.setdefault(taxon.taxon_id, (text, taxon))
+        return found
+
+    def _with_species(self, lower: Taxon) -> tuple[str, Taxon] | None:
+        species = self.checklist.find(lower.lineage["species"])
+        return None if species is None else (lower.scientific_name, species)
