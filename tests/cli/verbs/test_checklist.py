@@ -165,7 +165,7 @@ def test_a_misspelt_addition_is_named_and_families_count_species_without_a_folde
     Path("w.txt").write_text("The forewing has a grey tip.")
     add = ("add", "--kb", "b.kb", "--text", "w.txt", "--name")
     misspelt = cli.call(*add, "Vanesa atalanta", check=True).stderr
-    assert "one letter from Vanessa atalanta. If misspelt: kb remove 'Vanesa atalanta' --kb b.kb" in misspelt
+    assert "Did you mean Vanessa atalanta? If so: kb remove 'Vanesa atalanta' --kb b.kb" in misspelt
     assert "not in the checklist butterflies" in cli.call(*add, "Rana fusca", check=True).stderr
     assert cli.call(*add, "Pieris rapae", check=True).stderr == ""
     refused = cli.call("build", "--source", notes, "--taxon", "Lepidoptera", "--kb", "c.kb")
