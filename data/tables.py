@@ -352,7 +352,8 @@ def _text(
     separators = [named[1]] if named else [_NONE, *_SEPARATORS]
     if head and re.match(r'"[^"]*" "', head[0]):  # R's write.table
         separators.append(" ")
-    rows = {each: [cells_of(line, each) for line in head[start : start + MAX_TITLES]] for each in separators}
+    titles = _whole_rows(head[start : start + MAX_TITLES])
+    rows = {each: [cells_of(text, each) for _, text in titles] for each in separators}
     at, separator = _heading_row(rows, headings, needed)
     table = Table(place=place, notes=notes, separator=separator)
     if at is None:
@@ -364,18 +365,30 @@ def _text(
         separator = _NONE
     else:
         cells = rows[separator][at]
-        below_it = [cells_of(line, separator) for line in head[start + at + 1 :] if line.strip()]
+        line = start + titles[at][0]
+        below_it = [cells_of(each, separator) for each in head[line:] if each.strip()]
         numbers = [row[0] for row in below_it if len(row) == len(cells) + 1]
         if below_it and numbers == [str(n) for n in range(1, len(below_it) + 1)]:
             cells = ["row name", *cells]  # R's write.table
-        _take_heading(table, cells, start + at + 1, rows[separator][:at], headings)
-        start += at + 1
+        _take_heading(table, cells, line, rows[separator][:at], headings)
+        start = line
     width = len(table.heading)
     quoting, n_columns = _quoting(lines, start, separator, width, place)
     if quoting == csv.QUOTE_NONE:
         table.notes.append("quotation marks read as text")
     table.frames = partial(_text_frames, lines, start, separator, quoting, n_columns, place)
     return table
+
+
+def _whole_rows(lines: Sequence[str]) -> list[tuple[int, str]]:
+    """Return the rows of the first lines, with the number of their last one: quotation marks may span some lines."""
+    found, n = [], 0
+    while n < len(lines):
+        spans = (last for last in range(n, min(n + 5, len(lines))) if "".join(lines[n : last + 1]).count('"') % 2 == 0)
+        last = next(spans, n)
+        found.append((last + 1, "\n".join(lines[n : last + 1])))
+        n = last + 1
+    return found
 
 
 def _take_heading(

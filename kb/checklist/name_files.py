@@ -139,7 +139,7 @@ class NamesFile:
         known, needed = {**HEADINGS, **also}, needed or has_names
         self.table = open_table(source, known, needed=needed, place=place)
         self._guesses: list[str] = []
-        self._at: int | None = None  # of the scientific names in a table without a heading
+        self._at: int | None = None  # column of the names in a table without a heading
         if not also and (at := _scientific_column(self.table.sample[1:] or self.table.sample)) is not None:
             first = self.table.sample[0][at]
             self._guesses.append(f'column {at + 1} ("{first}" in its first row) read as scientific names')
@@ -148,6 +148,9 @@ class NamesFile:
             else:
                 known["scientific"] = (*known["scientific"], first)
                 self.table = open_table(source, known, needed=needed, place=place)
+        elif not also and (at := _text_column(self.table.sample)) is not None:
+            self._at = at
+            self._guesses.append(f"column {at + 1} read as names")
         self.is_table = self.table.heading_line is not None
         self.n_nameless = 0
         """Rows without a name, once all are read."""
@@ -225,7 +228,7 @@ class NamesFile:
         genus, epithet = first("genus"), first("epithet")
         scientific = with_genus(first("scientific"), genus)
         if not scientific and epithet:
-            scientific = f"{genus} {epithet.lower()}" if genus and " " not in epithet else ""
+            scientific = f"{genus.capitalize()} {epithet.lower()}" if genus and " " not in epithet else ""
         common, others = first("common"), tuple(filter(None, map(first, (*IN_LANGUAGES, "code"))))
         if not (scientific or common or others):
             scientific = next(filter(None, map(first, _HIGHER)), "")
@@ -258,7 +261,7 @@ def _by_cells(columns: Mapping[str, tuple[str, ...]], sample: pd.DataFrame | Non
     stated = [name for name in columns.get("scientific", ()) if share[name] or best < 0.5]
     plain = []
     for name in either:
-        n_epithets = sum(each.islower() and " " not in each for each in cells[name])
+        n_epithets = sum(" " not in each and (each.islower() or each.isupper()) for each in cells[name])
         if "genus" in columns and n_epithets > share[name] * len(cells[name]):
             found.setdefault("epithet", []).append(name)
         elif share[name] >= 0.5:
@@ -266,8 +269,8 @@ def _by_cells(columns: Mapping[str, tuple[str, ...]], sample: pd.DataFrame | Non
         else:
             plain.append(name)
     found["scientific"] = stated
-    if plain and not found.get("common"):
-        found["common"] = plain
+    if not found.get("common") or not (stated or found.get("epithet")):
+        found["common"] = [*found.get("common", ()), *plain]
     return {meaning: tuple(names) for meaning, names in found.items() if names}
 
 
@@ -279,9 +282,15 @@ def _scientific_column(rows: Sequence[Sequence[str]]) -> int | None:
     return shares.index(best) if best >= 0.8 else None
 
 
+def _text_column(rows: Sequence[Sequence[str]]) -> int | None:
+    """Return the one column with letters, beside counts for example; None if there are several."""
+    found = [at for at, cells in enumerate(zip(*rows, strict=True)) if any(map(str.isalpha, "".join(cells)))]
+    return found[0] if len(found) == 1 else None
+
+
 def is_like_a_scientific_name(text: str) -> bool:
     """Return whether a text is written like a genus with an epithet."""
-    return _SCIENTIFIC.match(text.capitalize() if text.isupper() else text) is not None
+    return _SCIENTIFIC.match(text.capitalize() if text.isupper() or text.islower() else text) is not None
 
 
 def with_genus(name: str, genus: str) -> str:

@@ -55,6 +55,8 @@ FOUND = {2: GREAT_TIT}
                      id="words of headings in any order"),
         pytest.param(b"Common name,SPECIES,Scientific name\nGreat Tit,Tit,Parus major\n", FOUND, [],
                      id="the most specific heading"),
+        pytest.param(b'"Scientific\nname","Common\nname"\nParus major,Great Tit\n', {4: GREAT_TIT}, [],
+                     id="a heading of two lines"),
         pytest.param(b'"Scientific name","Common name"\n"Parus major","Great Tit"\n', FOUND, [], id="all quoted"),
         pytest.param(b'Scientific name,Note,Common name\nParus major,"two, ""kee""\nthen one",Great Tit\nPica pica,,\n',
                      {2: GREAT_TIT, 4: ["Pica pica", ""]}, [], id="a quoted cell of two lines"),
