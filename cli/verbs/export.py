@@ -54,7 +54,8 @@ def export(out: Path, kb: Path | None, vectors: bool, unfree_pages: bool, form: 
         withheld = set(withheld_pages(store.ledger, with_unfree=unfree_pages).values())
         unfree = [
             each for each in collect_credits(store).unpublishable
-            if isinstance(each, PhotoCredit) or withheld.isdisjoint((each.url, each.title))
+            if isinstance(each, PhotoCredit)
+            or (withheld.isdisjoint((each.url, each.title)) and not (each.url or "").startswith("file:"))  # never out
         ]  # fmt: skip
     if unfree:
         names = output.first_few([each.file if isinstance(each, PhotoCredit) else each.title for each in unfree])

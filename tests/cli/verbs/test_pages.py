@@ -125,7 +125,11 @@ def test_pages_without_a_free_licence_are_credited_and_not_exported(
     assert f'"Mallard", {site.url("/mallard")}, accessed {today}, licence unknown. NOT TO BE PUBLISHED.' in credits
     assert f'"Mallard", {site.url("/free")}, accessed {today}, CC BY 4.0 ' in credits
     assert '"garganey.pdf", file:garganey.pdf, licence unknown. NOT TO BE PUBLISHED.' in credits
-    exported = cli.call("export", "out", "--kb", "mallard.kb", check=True).stdout
+    outcome = cli.call("export", "out", "--kb", "mallard.kb", check=True)
+    exported = outcome.stdout
+    assert "must not be published" not in outcome.stderr, "they are left out"
+    with_all = cli.call("export", "unfree", "--kb", "mallard.kb", "--unfree-pages", check=True)
+    assert "of the bundle must not be published (licence not free or unknown)" in with_all.stderr
     n_withheld = credits.count("NOT TO BE PUBLISHED.")
     assert f"left out  {n_withheld} web texts" in exported, "pages without text do not count"
     assert payload(cli, "import", "out", "--kb", "b.kb")["encoded"] is False
