@@ -111,7 +111,7 @@ def encoded(pictures: Iterator[Image.Image], weights: Weights) -> tuple[FloatArr
     """Return the features and the colours of pictures."""
     features, colours = [], []
     for picture in pictures:
-        features.append(weights.tower.features([picture])[0])
+        features.append(weights.general.features([picture])[0])
         colours.append(COLOURS.encode_images([picture])[0])
     return np.array(features), np.array(colours)
 

@@ -1,8 +1,7 @@
 """General encoders: what the small models that ship can compare of any group of organisms.
 
-Photos are compared by the features of the photo tower, which was trained on everyday pictures, without the metric that
-was trained on birds; texts by the colours that they name, the only words that mean the same in every group. Nothing
-here was trained on species.
+Photos are compared by the features of trunks that were trained on everyday pictures, not by those tuned on birds; texts
+by the colours that they name, the only words that mean the same in every group. Nothing here was trained on species.
 """
 
 from __future__ import annotations
@@ -211,7 +210,7 @@ def load_general() -> Encoders:
     return Encoders(
         profile="general",
         text_image=(ColourWords(),),
-        visual=TowerFeatures(weights.tower),
+        visual=TowerFeatures(weights.general),
         sentence=StarterWords(weights),
         observer=NanoDet(is_tiled=False),
     )

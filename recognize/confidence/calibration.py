@@ -104,7 +104,10 @@ class Calibration:
         if self.kind == "own" and self.vocabulary != vocabulary_hash(taxon_ids):
             return "was made for other species than the knowledge base holds now"
         if mode not in self.parameters[preset]:
-            amount = {"none": "no anchors", "single": "one anchor a species", "several": "several anchors a species"}
+            amount = {
+                "none": "no anchors", "single": "one anchor a species", "several": "several anchors a species",
+                "complete": "nearly all species that the model knows",
+            }  # fmt: skip
             return f"was not made for {amount[mode]}"
         if self.parameters[preset][mode].weights != weights:
             return "was made with other weights"

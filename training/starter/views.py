@@ -22,9 +22,9 @@ from training.collection import Photo
 
 log = logging.getLogger(__name__)
 
-N_VIEWS: Final = 8
-"""Views a photo; even ones of the whole photo, odd ones of the crop. View 0 and 1 are those of the recogniser, 2 and 3
-their mirror images, the others are random."""
+VIEWS: Final = (0, 1, 4, 5)
+"""Views of a photo, see `view_of`; even ones are of the whole photo, odd ones of the crop. 0 and 1 are those of the
+recogniser, 4 and 5 are random."""
 _LIGHTS: Final = ((ImageEnhance.Brightness, 0.25), (ImageEnhance.Contrast, 0.25), (ImageEnhance.Color, 0.3))
 _SMALL: Final = (0.15, 0.35)  # shares of random views of photos and of crops that are made as small as distant birds
 _SMALL_PX: Final = (36, 140)
@@ -96,19 +96,18 @@ def _made_small(image: Image.Image, region: tuple[float, float, float, float], r
     return Image.open(stored).convert("RGB").resize((IMAGE_PX, IMAGE_PX), Image.Resampling.BICUBIC)
 
 
-def write_frozen(folder: Path, photos: Sequence[Photo], boxes: Sequence[Box | None], work: Path, tower: Tower) -> None:
-    """Write the features of `N_VIEWS` views of each photo to `frozen.npy` in the work folder, float32."""
-    features = np.zeros((N_VIEWS, len(photos), tower.n_features), dtype=np.float32)
+def features_of_views(folder: Path, photos: Sequence[Photo], boxes: Sequence[Box | None], tower: Tower) -> FloatArray:
+    """Return the features of `VIEWS` of each photo, `(n_views, n_photos, n_features)`."""
+    features = np.zeros((len(VIEWS), len(photos), tower.n_features), dtype=np.float32)
 
     def encode(i: int) -> None:
         with Image.open(folder / photos[i].path) as image:
             rgb = image.convert("RGB")
-        for view in range(N_VIEWS):
-            features[view, i] = tower.features_of_pixels(view_of(rgb, boxes[i], view, np.random.default_rng([view, i])))
+        for at, view in enumerate(VIEWS):
+            features[at, i] = tower.features_of_pixels(view_of(rgb, boxes[i], view, np.random.default_rng([view, i])))
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for n, _ in enumerate(pool.map(encode, range(len(photos))), start=1):
             if n % 500 == 0:
                 log.info("features of %d of %d photos", n, len(photos))
-    np.save(work / "frozen.partial.npy", features)
-    (work / "frozen.partial.npy").replace(work / "frozen.npy")
+    return features

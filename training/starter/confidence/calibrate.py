@@ -1,13 +1,15 @@
 """Fitting of the shipped calibration: `python -m training.starter.confidence.calibrate --data DIR --work DIR`.
 
 Random parts of the shipped knowledge base (`worlds`), each with the same weight; photos of held species and of others
-weigh the same in each. The photos are the hidden half, which the shipped model was not trained on; none set aside is
-read. The work folder keeps the vectors of the photos. To be run again after each change of the shipped vectors.
+weigh the same in each. The photos are the hidden half, which the shipped model was not trained on. For knowledge bases
+with nearly all species that the model knows, where a species that they lack is new to the model, the photos of such
+species are judged by the models of the folds. None set aside is read. The work folder keeps the vectors of the photos.
+To be run again after each change of the shipped vectors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -25,12 +27,13 @@ from recognize.confidence.labelled import Truths, fit_temperature
 from recognize.scoring.presets import PRESETS, WEIGHTS, FusionWeights
 from recognize.scoring.ranking import Scores
 from recognize.starter.encoders import load_starter
-from training.starter.confidence.worlds import Run, World, draw_runs, read_world
-from training.starter.protocol import StudyCollection, read_study_collection
+from training.starter.confidence.worlds import Run, World, complete_runs, draw_runs, read_world, world_of_model
+from training.starter.protocol import StudyCollection
+from training.starter.study import Study, read_study
 from training.tables import study_options
 
-N_KNOWLEDGE_BASES: Final = 160
-MODES: Final[tuple[Mode, ...]] = ("none", "single", "several")
+N_KNOWLEDGE_BASES: Final = 100
+MODES: Final[tuple[Mode, ...]] = ("none", "single", "several", "complete")
 RIDGE: Final = 1e-3
 POOR_LOOK: Final = 0.4
 """Cosine to the most similar species of the model below which a look is poor. Chosen on the hidden half by folds."""
@@ -44,8 +47,11 @@ def fitting_photos(collection: StudyCollection) -> IntArray:
     return np.setdiff1d(collection.hidden, collection.all_aside)
 
 
-def fit_parameters(runs: Sequence[Run], weights: FusionWeights | None) -> Parameters:
-    """Return the maximum-likelihood parameters of runs of one preset and anchor mode."""
+def fit_parameters(runs: Sequence[Run], mode: Mode, weights: FusionWeights | None) -> Parameters:
+    """Return the maximum-likelihood parameters of runs of one preset and mode.
+
+    In complete knowledge bases the number of species only tells the models of the folds apart, so it has no part.
+    """
     scored = [(*pair, 1 / max(1, int(run.is_held.sum()))) for run in runs for pair in run.scored()]
     temperature = round(fit_temperature(scored), _DIGITS)
     rows = np.concatenate([run.evidence(temperature) for run in runs])
@@ -53,13 +59,13 @@ def fit_parameters(runs: Sequence[Run], weights: FusionWeights | None) -> Parame
     shares = np.concatenate([_shares(run.is_held) for run in runs])
 
     def fit(chosen: NDArray[np.bool_], is_true: NDArray[np.bool_], mass: str, shares: Scores) -> Coefficients:
-        left_out = {f"mass_{rank}" for rank in RANKS} - {mass}
+        left_out = {f"mass_{rank}" for rank in RANKS} - {mass} | ({"log_species"} if mode == "complete" else set())
         used = [at for at, name in enumerate(FEATURES) if name not in left_out]
         weights = shares[chosen] / shares[chosen].sum()
         found = fit_logistic(rows[chosen][:, used], is_true[chosen], weights, ridge=RIDGE)
         return {FEATURES[at]: round(float(value), _DIGITS) for at, value in zip(used, found, strict=True)}
 
-    is_poor = np.concatenate([run.photos >= len(run.world.plain) for run in runs])
+    is_poor = np.concatenate([run.is_small for run in runs])
     return Parameters(
         weights=weights,
         temperature=temperature,
@@ -100,33 +106,64 @@ def _shares(is_held: NDArray[np.bool_]) -> Scores:
     return shares
 
 
-def fit_all(runs: dict[str, list[Run]]) -> dict[str, dict[Mode, Parameters]]:
-    """Return preset -> anchor mode -> parameters."""
+def fit_all(runs: Mapping[str, Sequence[Run]]) -> dict[str, dict[Mode, Parameters]]:
+    """Return preset -> mode -> parameters."""
     found: dict[str, dict[Mode, Parameters]] = {}
     for preset, of_preset in runs.items():
         by_mode = {mode: [run for run in of_preset if run.mode == mode] for mode in MODES}
-        found[preset] = {mode: fit_parameters(some, weights_of(preset, mode)) for mode, some in by_mode.items() if some}
+        found[preset] = {
+            mode: fit_parameters(some, mode, weights_of(preset, mode)) for mode, some in by_mode.items() if some
+        }
     return found
+
+
+def runs_of(world: World, new: Sequence[World], presets: Sequence[str], *, n: int, seed: int) -> dict[str, list[Run]]:
+    """Return preset -> runs: of random parts of the shipped knowledge base, and of all of it.
+
+    Args:
+        world: photos of species that the shipped model knows.
+        new: the worlds of other models, with photos of species new to each; all of them weigh as much as those of
+            `world` in complete knowledge bases.
+        presets: the presets.
+        n: number of parts.
+        seed: seed of the parts.
+    """
+    parts, known = draw_runs(world, presets, n=n, seed=seed), complete_runs(world, presets)
+    unknown = [complete_runs(each, presets) for each in new]
+    return {
+        preset: [
+            *(run for run in parts[preset] if run.mode != "complete"),
+            *known[preset] * len(new),
+            *(run for each in unknown for run in each[preset]),
+        ]
+        for preset in presets
+    }
+
+
+def worlds_of_folds(study: Study, world: World) -> list[World]:
+    """Return the worlds of the models of the folds, with photos of species that are new to them."""
+    return [world_of_model(world, model, study.fold_queries(fold)) for fold, model in enumerate(study.folds)]
 
 
 def weights_of(preset: str, mode: Mode) -> FusionWeights | None:
     """Return the weights that a preset uses."""
     if preset != "default":
         return None
-    return WEIGHTS["starter"]["single" if mode == "none" else mode]
+    return WEIGHTS["starter"]["several" if mode in ("several", "complete") else "single"]
 
 
-def shipped_calibration(world: World) -> Calibration:
+def shipped_calibration(world: World, new: Sequence[World]) -> Calibration:
     """Return the calibration of the starter profile, for any knowledge base."""
     encoders = load_starter()
     return Calibration(
         profile=encoders.profile,
         kind="shipped",
         spaces=encoders.spaces,
-        parameters=fit_all(draw_runs(world, sorted(PRESETS), n=N_KNOWLEDGE_BASES, seed=0)),
+        parameters=fit_all(runs_of(world, new, sorted(PRESETS), n=N_KNOWLEDGE_BASES, seed=0)),
         fitted_on=(
-            f"{N_KNOWLEDGE_BASES} random parts of the shipped knowledge base with 0 to 3 anchors a species; photos of "
-            "held and of other species, new to the model and known to it, a quarter of them made small"
+            f"{N_KNOWLEDGE_BASES} random parts of the shipped knowledge base with 0 to 3 anchors a species, photos of "
+            "held and of other species, a quarter of them made small; and all of it, with photos of known species and, "
+            "by models of folds, of new ones"
         ),
     )
 
@@ -136,8 +173,9 @@ def shipped_calibration(world: World) -> Calibration:
 @click.option("--out", type=click.Path(path_type=Path), default=SHIPPED, help="Output file.")
 def main(data: Path, work: Path, out: Path) -> None:
     """Fit and write the calibration of the starter profile."""
-    collection = read_study_collection(data)
-    calibration = shipped_calibration(read_world(collection, fitting_photos(collection), work))
+    study = read_study(data, work)
+    world = read_world(study.collection, fitting_photos(study.collection), work)
+    calibration = shipped_calibration(world, worlds_of_folds(study, world))
     write_atomic(out, calibration_bytes(calibration))
     click.echo(f"{out}: {calibration.id}")
 

@@ -1,17 +1,18 @@
 """Reliability of the confidence: `python -m training.starter.confidence.reliability --data DIR --work DIR`.
 
-Two sets of photos, each with random parts of the shipped knowledge base: those set aside, of species that the model
-knows, which no fit has read; and the hidden half, by calibrations fitted to the photos of four fifths of the species,
-for those of the others. The shipped model was trained on neither, but on other photos of all these species: a species
-is unknown where the knowledge base and the background lack it. The prior of unknown birds is estimated from the photos
-of each run, as `kb identify` does. Intervals are by bootstrap over species. Prints Markdown tables; with
-`--pictures DIR` draws reliability diagrams and risk-coverage curves there.
+All of the shipped knowledge base, with birds that it lacks: by the twin of the shipped model on the photos set aside,
+whose new species the twin does not know; and on the hidden half by calibrations fitted to the photos of four fifths of
+its species, with new species of the folds' models, of which each fit leaves out one. And random parts of it, by the
+shipped model on the photos set aside; there a species is unknown where the knowledge base and the background lack it.
+The share of unknown birds is estimated from the photos of each run, as `kb identify` does. Intervals are by bootstrap
+over species. Prints Markdown tables; with `--pictures DIR` draws reliability diagrams and risk-coverage curves there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -24,7 +25,6 @@ from data.metrics.ranked import resample
 from recognize.answers import UNKNOWN_FROM
 from recognize.confidence.calibration import (
     SHIPPED,
-    Chances,
     Parameters,
     chances_of,
     estimate_prior,
@@ -36,11 +36,11 @@ from recognize.confidence.calibration import (
 from recognize.confidence.evidence import Mode
 from recognize.scoring.ranking import Scores
 from recognize.settings import MIN_CONFIDENCE
-from training.starter.confidence.calibrate import fit_all, fitting_photos
+from training.starter.confidence.calibrate import fit_all, fitting_photos, runs_of, worlds_of_folds
 from training.starter.confidence.charts import Line, Panel, draw
-from training.starter.confidence.worlds import Run, draw_runs, read_world
+from training.starter.confidence.worlds import Run, World, complete_runs, draw_runs, read_world, world_of_model
 from training.starter.fitting import calibration_error
-from training.starter.protocol import read_study_collection
+from training.starter.study import Study, read_study
 from training.tables import decimals, markdown, study_options, with_interval
 
 SHARES: Final = (0.0, 0.13, 0.3, 0.7)
@@ -55,13 +55,9 @@ N_RUNS: Final = 40  # of each length and share
 N_RESAMPLES: Final = 1_000
 N_BINS: Final = 10
 PRESET: Final = "default"
-KINDS: Final[Mapping[str, Callable[[Run], bool]]] = {
-    "all species but those left out": lambda run: run.is_whole,
-    "parts of it, several reference photos a species": lambda run: not run.is_whole and run.mode == "several",
-    "parts of it, one": lambda run: not run.is_whole and run.mode == "single",
-    "parts of it, none": lambda run: not run.is_whole and run.mode == "none",
-}
-"""Name -> test of a run's knowledge base."""
+N_DRAWS: Final = 20
+"""Runs drawn from the photos of one knowledge base."""
+PARTS: Final[Mapping[str, Mode]] = {"several": "several", "one": "single", "none": "none"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,88 +98,83 @@ class Answers:
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """A run with the chances of its photos by a calibration that has not read them."""
+    """Photos with one knowledge base, and their chances by a calibration that has not read them."""
 
-    run: Run
-    even: Scores
-    """Chance of an unknown species at even odds."""
     rows: Scores
-    fitted: Sequence[Parameters]
-    """Calibration of each photo."""
+    right: NDArray[np.bool_]
+    """Whether the first species is right."""
+    is_held: NDArray[np.bool_]
+    truth: IntArray
+    fitted: Parameters
 
-    @property
-    def is_good(self) -> NDArray[np.bool_]:
-        """Whether the look is good."""
-        return ~is_poor(self.rows, self.fitted[0])
+    @classmethod
+    def of(cls, runs: Sequence[Run], fitted: Parameters, *, of_small: bool = False) -> Judged:
+        """Return the photos of runs that were made small, or the others."""
+        kept = [run.is_small == of_small for run in runs]
+        return cls(
+            rows=np.concatenate([run.evidence(fitted.temperature)[at] for run, at in zip(runs, kept, strict=True)]),
+            right=np.concatenate([run.right[at, 0] for run, at in zip(runs, kept, strict=True)]),
+            is_held=np.concatenate([run.is_held[at] for run, at in zip(runs, kept, strict=True)]),
+            truth=np.concatenate([run.truth[at] for run, at in zip(runs, kept, strict=True)]),
+            fitted=fitted,
+        )
 
-    def chances(self, chosen: IntArray, prior: float) -> list[Chances]:
-        """Return the chances of some photos."""
-        return [chances_of(self.rows[[at]], self.fitted[at], unknown_prior=prior)[0] for at in chosen.tolist()]
+    @cached_property
+    def even(self) -> Scores:
+        """The chance of an unknown species at even odds; NaN for a poor look."""
+        return np.where(is_poor(self.rows, self.fitted), np.nan, even_unknown(self.rows, self.fitted))
 
 
-def judged(run: Run, fitted: Sequence[Mapping[Mode, Parameters]]) -> Judged:
-    """Return a run judged by one calibration, or by that of each photo's fold."""
-    of_photo = [fitted[truth % len(fitted)][run.mode] for truth in run.truth.tolist()]
-    rows = run.evidence(of_photo[0].temperature)
-    even = np.array([even_unknown(rows[[at]], each)[0] for at, each in enumerate(of_photo)])
-    return Judged(run=run, even=even, rows=rows, fitted=of_photo)
-
-
-def answers(runs: Sequence[Judged], share: float, *, of_small: bool = False) -> Answers:
+def answers(runs: Sequence[Judged], share: float) -> Answers:
     """Return the answers to the photos of runs with a share of unknown birds, as many photos as there are."""
     parts = []
     for number, each in enumerate(runs):
-        run = each.run
-        chosen = mixed(run, share, seed=number, of_small=of_small)
+        chosen = mixed(each.is_held, share, seed=number)
         if not len(chosen):
             continue
-        seen = chosen[sample_of(len(chosen))]
-        found = each.chances(chosen, estimate_prior(each.even[seen[each.is_good[seen]]]))
+        even = each.even[chosen[sample_of(len(chosen))]]
+        found = chances_of(each.rows[chosen], each.fitted, unknown_prior=estimate_prior(even[~np.isnan(even)]))
         confidence = np.array([chances.right("species") for chances in found])
         absent = np.array([chances.unknown > UNKNOWN_FROM and not chances.is_poor for chances in found])
-        parts.append((
-            confidence, (confidence >= MIN_CONFIDENCE) & ~absent, absent, run.right[chosen, 0], run.is_held[chosen],
-            run.truth[chosen],
-        ))  # fmt: skip
+        named = (confidence >= MIN_CONFIDENCE) & ~absent
+        parts.append((confidence, named, absent, each.right[chosen], each.is_held[chosen], each.truth[chosen]))
     names = ("confidence", "names_species", "is_absent", "right", "is_held", "groups")
     columns = (np.concatenate(column) for column in zip(*parts, strict=True))
     return Answers(**dict(zip(names, columns, strict=True)))
 
 
-def mixed(run: Run, share: float, *, seed: int, of_small: bool) -> IntArray:
-    """Return the rows of photos that were made small, or of the others, as many as give a share of unknown birds."""
+def mixed(is_held: NDArray[np.bool_], share: float, *, seed: int) -> IntArray:
+    """Return the positions of photos, as many as give a share of unknown birds."""
     rng = np.random.default_rng(seed)
-    is_kind = (run.photos >= len(run.world.plain)) == of_small
-    held, other = (rng.permutation(np.flatnonzero((run.is_held == kind) & is_kind)) for kind in (True, False))
+    held, other = (rng.permutation(np.flatnonzero(is_held == kind)) for kind in (True, False))
     n_other = min(len(other), round(len(held) * share / (1 - share)))
     n_held = min(len(held), round(n_other * (1 - share) / share)) if share else len(held)
     return np.sort(np.concatenate([held[:n_held], other[:n_other]]))
 
 
-def by_share(title: str, runs: Sequence[Judged], *, of_small: bool = False) -> list[str]:
+def by_share(title: str, runs: Sequence[Judged], shares: Sequence[float] = SHARES) -> list[str]:
     """Return a table with a row for each share of unknown birds."""
     rows = []
-    for share in SHARES:
-        found = answers(runs, share, of_small=of_small)
+    for share in shares:
+        found = answers(runs, share)
         named, is_sure = found.names_species, found.confidence >= SURE
         everything = np.ones_like(is_sure)
         rows.append([
-            f"{share:.0%}", f"{len(found.right):,}", found.error(), found.ratio(found.right, is_sure),
+            f"{share:.0%}", found.error(), found.ratio(found.right, is_sure),
             found.ratio(is_sure, everything), found.ratio(named & found.right, found.is_held),
             found.ratio(found.is_absent, found.is_held), found.ratio(named, ~found.is_held),
         ])  # fmt: skip
-    header = ["unknown birds", "photos", "ECE", "right at 90 % or more", "share of these", "held: named right",
+    header = ["unknown birds", "ECE", "right at 90 % or more", "share of these", "held: named right",
               "held: called absent", "not held: named"]  # fmt: skip
-    return ["", f"## {title}", "", *markdown(header, rows)]
+    n_held, n_other = (
+        len(np.unique(np.concatenate([each.truth[each.is_held == kind] for each in runs]))) for kind in (True, False)
+    )
+    return ["", f"## {title}", "", f"{n_held} species held, {n_other} not.", "", *markdown(header, rows)]
 
 
-def shares_of_runs(title: str, runs: Sequence[Judged]) -> list[str]:
+def shares_of_runs(title: str, each: Judged) -> list[str]:
     """Return the table of estimated shares of unknown birds, the mean and the deviation over runs of some lengths."""
-    plain = [each.run.photos < len(each.run.world.plain) for each in runs]
-    even = [np.where(each.is_good, each.even, np.nan) for each in runs]
-    all_even = np.concatenate([found[kept] for found, kept in zip(even, plain, strict=True)])
-    is_held = np.concatenate([each.run.is_held[kept] for each, kept in zip(runs, plain, strict=True)])
-    held, other = all_even[is_held], all_even[~is_held]
+    held, other = each.even[each.is_held], each.even[~each.is_held]
     rng = np.random.default_rng(SEED)
     rows = []
     for n in RUN_LENGTHS:
@@ -229,34 +220,52 @@ def pictures(found: Answers) -> dict[str, str]:
     }  # fmt: skip
 
 
+def folds_of(study: Study, hidden: World, new: Sequence[World]) -> list[Judged]:
+    """Return the hidden half and the new species of the folds, each fold judged by a fit to the others."""
+    fold_of, found = hidden.truth[: len(hidden.plain)] % N_FOLDS, []
+    for fold in range(N_FOLDS):
+        others = runs_of(hidden.only(fold_of != fold), [*new[:fold], *new[fold + 1 :]], [PRESET], n=0, seed=0)
+        fitted = fit_all(others)[PRESET]["complete"]
+        runs = [
+            *complete_runs(hidden.only(fold_of == fold), [PRESET])[PRESET],
+            *complete_runs(new[fold], [PRESET])[PRESET],
+        ]
+        found.append(Judged.of(runs, fitted))
+    return found
+
+
 @click.command()
 @study_options
 @click.option("--pictures", "folder", type=click.Path(path_type=Path), help="Folder of the SVG pictures.")
 @click.option("--n", default=N_KNOWLEDGE_BASES, show_default=True, help="Number of random knowledge bases.")
 def main(data: Path, work: Path, folder: Path | None, n: int) -> None:
     """Print the tables of reliability."""
-    collection = read_study_collection(data)
+    study = read_study(data, work)
+    collection, shipped = study.collection, read_calibration(SHIPPED).parameters[PRESET]
     aside = read_world(collection, collection.aside_known, work)
+    twin = world_of_model(aside, study.twin, np.union1d(collection.aside_known, collection.aside_new))
+    whole = Judged.of(complete_runs(twin, [PRESET])[PRESET], shipped["complete"])
     hidden = read_world(collection, fitting_photos(collection), work)
-    fold_of = hidden.truth[: len(hidden.plain)] % N_FOLDS
-    folds = [
-        fit_all(draw_runs(hidden.only(fold_of != fold), [PRESET], n=n, seed=fold))[PRESET] for fold in range(N_FOLDS)
+    folds = folds_of(study, hidden, worlds_of_folds(study, hidden))
+    small = Judged.of(complete_runs(aside, [PRESET])[PRESET], shipped["complete"], of_small=True)
+    lines = [
+        *by_share("All of the shipped knowledge base, photos set aside", [whole] * N_DRAWS),
+        *shares_of_runs("All of it, photos set aside: estimated share of unknown birds", whole),
+        *frontier(
+            "All of it, photos set aside: unknown birds with a name, half of the photos unknown",
+            answers([whole] * N_DRAWS, 0.5),
+        ),
+        *by_share("All of it, hidden half and folds", folds * (N_DRAWS // N_FOLDS)),
+        *by_share("All of it, photos set aside, made small", [small], shares=(0.0,)),
     ]
-    shipped = [read_calibration(SHIPPED).parameters[PRESET]]
-    lines: list[str] = []
-    for name, world, fitted in (("set aside", aside, shipped), ("hidden half, by folds", hidden, folds)):
-        runs = [judged(run, fitted) for run in draw_runs(world, [PRESET], n=n, seed=SEED)[PRESET]]
-        for kind, is_kind in KINDS.items():
-            some = [each for each in runs if is_kind(each.run)]
-            lines += by_share(f"Photos {name}: {kind}", some)
-            if kind == next(iter(KINDS)):
-                lines += by_share(f"Photos {name}, made small: {kind}", some, of_small=True)
-                lines += shares_of_runs(f"Photos {name}: estimated share of unknown birds, {kind}", some)
-                lines += frontier(f"Photos {name}: unknown birds with a name, {kind}", answers(some, 0.5))
-        if folder is not None:
-            folder.mkdir(parents=True, exist_ok=True)
-            for file, picture in pictures(answers(runs, 0.13)).items():
-                (folder / file).write_text(picture, encoding="utf-8")
+    runs = draw_runs(aside, [PRESET], n=n, seed=SEED)[PRESET]
+    for name, mode in PARTS.items():
+        some = [Judged.of([run], shipped[mode]) for run in runs if run.mode == mode]
+        lines += by_share(f"Parts of it, photos set aside, reference photos a species: {name}", some)
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        for file, picture in pictures(answers([whole] * N_DRAWS, 0.13)).items():
+            (folder / file).write_text(picture, encoding="utf-8")
     click.echo("\n".join(lines))
 
 

@@ -23,7 +23,7 @@ import kb
 from data.arrays import IntArray
 from data.contracts import Encoders, VectorTable
 from data.files import sha256_hex
-from data.records import taxon_id
+from data.records import Taxon, taxon_id
 from kb.checklist.avilist import load_checklist
 from kb.shipped import unpack_shipped
 from recognize import load_encoders
@@ -34,15 +34,13 @@ from recognize.scoring.knowledge import Knowledge, Queries, read_knowledge
 from recognize.scoring.presets import Settings, score
 from recognize.scoring.ranking import Ranking, Scores
 from training.collection import Collection
+from training.knowledge.vectors import anchor_photos, described
+from training.starter.study import Model
 
 MOST_PHOTOS: Final = 45  # of each kind and knowledge base
 MOST_ANCHORS: Final = 3
-ALL_SPECIES: Final = 0.35
-"""Share of the knowledge bases that hold all species but those left out, as the shipped one does."""
-LEFT_OUT: Final = (0.3, 0.7)
-"""Least and largest share of the photographed species that these leave out."""
 FORGOTTEN: Final = 0.6
-"""Largest share of the species without a prototype in the other knowledge bases."""
+"""Largest share of the species without a prototype."""
 BY_FAMILY: Final = 0.6
 WITHOUT_TEXTS: Final = 0.35
 TEXTS_LOST: Final = 0.2
@@ -90,18 +88,29 @@ class World:
     """The shipped knowledge base, and photos of its species that the shipped model was not trained on."""
 
     whole: Knowledge
-    names: Sequence[str]
-    """Scientific name of each species."""
-    lineages: Sequence[Lineage]
+    taxa: Sequence[Taxon]
+    """The species."""
     queries: Queries
-    """The photos, each followed by `poor_look` of all."""
+    """The photos; with `has_poor` followed by `poor_look` of all."""
     truth: IntArray
     """Species of each photo."""
+    has_poor: bool = True
+
+    @cached_property
+    def lineages(self) -> Sequence[Lineage]:
+        """The lineage of each species."""
+        return [lineage_with_self(taxon) for taxon in self.taxa]
 
     @cached_property
     def plain(self) -> IntArray:
         """Photos that were not made small."""
-        return np.arange(len(self.truth) // 2)
+        return np.arange(len(self.truth) // (1 + self.has_poor))
+
+    def with_poor(self, rng: np.random.Generator) -> IntArray:
+        """Return the photos, a share of `POOR_SHARE` of them poor if there are poor ones."""
+        is_poor = (rng.random(len(self.plain)) < POOR_SHARE) & self.has_poor
+        drawn: IntArray = self.plain + is_poor * len(self.plain)
+        return drawn
 
     def knowledge(self, species: IntArray, *, n_anchors: int, texts_of: IntArray, forgotten: IntArray) -> Knowledge:
         """Return the knowledge of some species.
@@ -134,36 +143,70 @@ class World:
             trained=position[whole.trained[is_known & is_held]],
             prototypes=whole.prototypes[is_known & is_held],
             background=whole.prototypes[is_known & ~is_held],
-            background_names=tuple(self.names[i] for i in whole.trained[is_known & ~is_held]),
+            background_names=tuple(self.taxa[i].scientific_name for i in whole.trained[is_known & ~is_held]),
         )
 
     def only(self, kept: NDArray[np.bool_]) -> World:
         """Return the world with some of its photos, `kept` in the order of `plain`."""
-        rows = np.flatnonzero(np.tile(kept, 2))
+        rows = np.flatnonzero(np.tile(kept, 1 + self.has_poor))
         return replace(self, queries=self.queries[rows], truth=self.truth[rows])
 
 
 def read_world(collection: Collection, photos: IntArray, work: Path) -> World:
     """Return the shipped knowledge base with those of the photos whose species it holds."""
-    encoders, checklist = load_encoders("starter"), load_checklist()
+    encoders = load_encoders("starter")
     with kb.open(unpack_shipped(work, encoders)) as store:
         whole = read_knowledge(store, encoders)
         taxa = [entry.taxon for entry in store.species(store.taxon_ids)]
-    position = {taxon.taxon_id: i for i, taxon in enumerate(taxa)}
-    found = [checklist.find(collection.photos[i].species) for i in photos]
-    ids = [
-        taxon.taxon_id if taxon is not None else taxon_id(collection.photos[i].species)
-        for i, taxon in zip(photos, found, strict=True)
-    ]
-    photos = photos[np.flatnonzero([id in position for id in ids])]
-    truth = np.array([position[id] for id in ids if id in position], dtype=np.intp)
-    return World(
-        whole=whole,
-        names=[taxon.scientific_name for taxon in taxa],
-        lineages=[lineage_with_self(taxon) for taxon in taxa],
-        queries=encoded(collection, photos, encoders, work),
-        truth=np.tile(truth, 2),
+    truth = positions([collection.photos[i].species for i in photos], taxa)
+    photos, truth = photos[truth >= 0], truth[truth >= 0]
+    return World(whole=whole, taxa=taxa, queries=encoded(collection, photos, encoders, work), truth=np.tile(truth, 2))
+
+
+def positions(names: Sequence[str], taxa: Sequence[Taxon]) -> IntArray:
+    """Return the position of species among the taxa, by the checklist's name where it has them; -1 for others."""
+    checklist, at = load_checklist(), {taxon.taxon_id: i for i, taxon in enumerate(taxa)}
+    ids = [taxon_id(name) if (found := checklist.find(name)) is None else found.taxon_id for name in names]
+    return np.array([at.get(each, -1) for each in ids], dtype=np.intp)
+
+
+def world_of_model(world: World, model: Model, photos: IntArray) -> World:
+    """Return a world as another model knows it, by its vectors and prototypes, with photos that it was not trained on.
+
+    Reference photos among these photos are left out.
+    """
+    whole, collection = world.whole, model.collection
+    truth = positions([collection.photos[i].species for i in photos], world.taxa)
+    photos, truth = photos[truth >= 0], truth[truth >= 0]
+    paths = {photo.path: i for i, photo in enumerate(collection.photos)}
+    found = {
+        sha256_hex((collection.folder / path).read_bytes()): paths[path] for _, path in anchor_photos(collection.folder)
+    }
+    rows = np.array([found[anchor] for anchor in whole.anchors.ids], dtype=np.intp)
+    kept = np.flatnonzero(~np.isin(rows, photos))
+    ids, owners = tuple(whole.anchors.ids[i] for i in kept), whole.anchors.owners[kept]
+    texts = described(collection.folder)
+    ids_of_chunks = [world.taxa[owner].taxon_id for owner in whole.chunk_owners.tolist()]
+    with_text = np.flatnonzero([each in texts for each in ids_of_chunks])
+    chunks = VectorTable(
+        ids=tuple(ids_of_chunks[i] for i in with_text),
+        owners=whole.chunk_owners[with_text],
+        vectors=model.heads.encode_texts([texts[ids_of_chunks[i]] for i in with_text]),
     )
+    trained = positions(model.heads.species, world.taxa)
+    trained, at = np.unique(np.where(trained < 0, len(world.taxa), trained), return_index=True)
+    is_held = trained < len(world.taxa)
+    knowledge = Knowledge(
+        n_species=whole.n_species,
+        names=whole.names,
+        chunks=(chunks,),
+        anchors=VectorTable(ids=ids, owners=owners, vectors=model.looks[rows[kept]]),
+        images=(VectorTable(ids=ids, owners=owners, vectors=model.photos[rows[kept]]),),
+        trained=trained[is_held],
+        prototypes=model.heads.prototypes[at[is_held]],
+    )
+    queries = Queries(text_image=(model.photos[photos],), visual=model.looks[photos])
+    return World(whole=knowledge, taxa=world.taxa, queries=queries, truth=truth, has_poor=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,11 +228,9 @@ class Run:
         return mode_of(self.knowledge)
 
     @property
-    def is_whole(self) -> bool:
-        """Whether the knowledge base holds all species but some with photos."""
-        return len(self.species) > self.world.whole.n_species / 2 and set(self.forgotten) == set(
-            np.setdiff1d(np.arange(self.world.whole.n_species), self.species)
-        )
+    def is_small(self) -> NDArray[np.bool_]:
+        """Whether each photo was made small."""
+        return self.photos >= len(self.world.plain)
 
     @cached_property
     def truth(self) -> IntArray:
@@ -238,15 +279,9 @@ def draw_runs(world: World, presets: Sequence[str], *, n: int, seed: int) -> dic
     everything = np.arange(world.whole.n_species)
     for _ in range(n):
         n_anchors, with_texts = int(rng.integers(0, MOST_ANCHORS + 1)), bool(rng.random() >= WITHOUT_TEXTS)
-        if rng.random() < ALL_SPECIES:
-            photographed = np.unique(world.truth)
-            left_out = rng.choice(photographed, int(rng.uniform(*LEFT_OUT) * len(photographed)), replace=False)
-            species, forgotten = np.setdiff1d(everything, left_out), left_out
-            n_anchors, with_texts = max(n_anchors, int(rng.integers(1, MOST_ANCHORS + 1))), True
-        else:
-            of = np.flatnonzero(world.whole.chunk_counts) if n_anchors == 0 else everything
-            species = draw_species(world, rng, of=of)
-            forgotten = rng.choice(everything, int(rng.uniform(0, FORGOTTEN) * len(everything)), replace=False)
+        of = np.flatnonzero(world.whole.chunk_counts) if n_anchors == 0 else everything
+        species = draw_species(world, rng, of=of)
+        forgotten = rng.choice(everything, int(rng.uniform(0, FORGOTTEN) * len(everything)), replace=False)
         texts_of = np.empty(0, dtype=np.intp)
         if with_texts or n_anchors == 0:
             texts_of = species[rng.random(len(species)) >= TEXTS_LOST]
@@ -261,6 +296,27 @@ def draw_runs(world: World, presets: Sequence[str], *, n: int, seed: int) -> dic
                 )  # fmt: skip
                 runs[preset].append(run)
     return runs
+
+
+def complete_runs(world: World, presets: Sequence[str]) -> dict[str, list[Run]]:
+    """Return for each preset a run with all of the shipped knowledge base but photographed species new to the model.
+
+    A share of `POOR_SHARE` of the photos is poor, if there are poor ones.
+    """
+    photographed = np.flatnonzero(world.whole.anchor_counts)
+    lost = np.setdiff1d(np.union1d(photographed, world.truth), world.whole.trained)
+    species = np.setdiff1d(np.arange(world.whole.n_species), lost)
+    knowledge = world.knowledge(species, n_anchors=MOST_ANCHORS, texts_of=species, forgotten=lost)
+    photos = world.with_poor(np.random.default_rng(0))
+    return {
+        preset: [
+            Run(
+                world=world, species=species, forgotten=lost, knowledge=knowledge, photos=photos,
+                rankings=score(preset, knowledge, world.queries[photos], Settings()),
+            )
+        ]
+        for preset in presets
+    }  # fmt: skip
 
 
 def _can_run(preset: str, knowledge: Knowledge) -> bool:
@@ -300,8 +356,7 @@ def draw_photos(world: World, species: IntArray, forgotten: IntArray, rng: np.ra
 
     A share of `POOR_SHARE` is poor.
     """
-    is_poor = rng.random(len(world.plain)) < POOR_SHARE
-    drawn = world.plain + is_poor * len(world.plain)
+    drawn = world.with_poor(rng)
     is_held, is_new = np.isin(world.truth[drawn], species), np.isin(world.truth[drawn], forgotten)
     kinds = [drawn[(is_held == held) & (is_new == new)] for held in (True, False) for new in (True, False)]
     return np.sort(np.concatenate([rng.permutation(kind)[:MOST_PHOTOS] for kind in kinds]))
