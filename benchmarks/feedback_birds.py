@@ -23,7 +23,7 @@ from typing import Final
 import numpy as np
 
 from benchmarks.memory_collection import MemoryCollection
-from data.arrays import FloatArray, as_unit_rows
+from data.arrays import FloatArray
 from data.images.decode import ENCODER_SIDE, read_image
 from data.records import ChatReply, ChatRequest
 from data.starter.knowledge import read_species
@@ -84,11 +84,10 @@ def main() -> None:
     given = parser.parse_args()
     collection = read_collection(given.data)
     collection = replace(collection, photos=collection.photos[: given.photos])
-    features = _features(collection)
-    pairs = _pairs(given.work)
+    pairs = _pairs(collection, given.work)
     lines: list[str] = []
     for number, source in enumerate(SOURCES):
-        figures = _measured(collection, features, pairs, source)
+        figures = _measured(collection, pairs, source)
         who = "the shipped model" if -1 in pairs else f"models of {len(pairs)} folds that have not seen the species"
         lines += [
             "",
@@ -101,33 +100,31 @@ def main() -> None:
     sys.stdout.write("\n".join(lines).strip() + "\n")
 
 
-def _pairs(work: Path | None) -> dict[int, StarterPair]:
-    """Return fold -> its encoder; the shipped one for all folds without a work folder."""
+def _pairs(collection: Collection, work: Path | None) -> dict[int, tuple[StarterPair, FloatArray]]:
+    """Return fold -> its encoder and the photos' vectors; the shipped one for all folds without a work folder."""
+    weights = Weights()
     if work is None:
-        return {-1: StarterPair(Weights())}
-    found = {}
+        found = []
+        for first in range(0, len(collection.photos), 32):
+            some = collection.photos[first : first + 32]
+            found.append(
+                StarterPair(weights).encode_images(
+                    [read_image(collection.folder / each.path, min_side=ENCODER_SIDE) for each in some]
+                )
+            )
+        return {-1: (StarterPair(weights), np.concatenate(found))}
+    of_folds = {}
     for fold in range(N_FOLDS):
         if (work / f"fold{fold}.heads.npz").exists():
             weights = Weights()
             weights.heads = read_heads(work / f"fold{fold}.heads.npz")
-            found[fold] = StarterPair(weights)
-    return found
-
-
-def _features(collection: Collection) -> FloatArray:
-    """Return the features of all photos, which no model of a fold changes."""
-    tower = Weights().tower
-    found = []
-    for first in range(0, len(collection.photos), 32):
-        some = collection.photos[first : first + 32]
-        found.append(
-            tower.features([read_image(collection.folder / each.path, min_side=ENCODER_SIDE) for each in some])
-        )
-    return np.concatenate(found)
+            looks = np.load(work / f"fold{fold}.looks.npy")[0, : len(collection.photos)].astype(np.float32)
+            of_folds[fold] = (StarterPair(weights), weights.heads.shared(looks))
+    return of_folds
 
 
 def _measured(
-    collection: Collection, features: FloatArray, pairs: Mapping[int, StarterPair], source: str
+    collection: Collection, pairs: Mapping[int, tuple[StarterPair, FloatArray]], source: str
 ) -> FeedbackFigures:
     photos: dict[str, list[str]] = defaultdict(list)
     for photo in collection.photos:
@@ -144,9 +141,8 @@ def _measured(
     order = np.argsort([photo.path for photo in collection.photos])
     ids = [collection.photos[row].path for row in order.tolist()]
     runs: dict[str, list[ActorRun]] = {name: [] for name, _, _ in ROWS}
-    for fold, pair in pairs.items():
-        vectors = as_unit_rows(pair.weights.heads.encode_photos(features))[order]
-        memory = MemoryCollection(pair.space, ids, vectors, folder=collection.folder)
+    for fold, (pair, vectors) in pairs.items():
+        memory = MemoryCollection(pair.space, ids, vectors[order], folder=collection.folder)
         for species, query in queries:
             if fold not in (-1, fold_of(species)):
                 continue

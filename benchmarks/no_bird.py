@@ -90,21 +90,23 @@ def beside(picture: Image.Image, detector: NanoDet) -> Image.Image | None:
 class Judge:
     """Judges pictures like `kb identify`, with the shipped knowledge."""
 
-    def __init__(self, heads: Path | None = None) -> None:
-        """Use the shipped model, or one with other heads."""
-        weights = Weights()
-        if heads is not None:
-            weights.heads = read_heads(heads)
-        self.detector, self.look = NanoDet(), StarterLook(weights)
+    def __init__(self) -> None:
+        """Use the shipped model."""
+        self.detector, self.look = NanoDet(), StarterLook(Weights())
         self.prototypes: FloatArray = self.look.prototypes()[1]
 
-    def judge(self, picture: Image.Image) -> tuple[bool, bool, float]:
-        """Return whether a bird is detected, whether the picture is silenced, and its best cosine."""
+    def judge(
+        self, picture: Image.Image, seen: tuple[FloatArray, FloatArray] | None = None
+    ) -> tuple[bool, bool, float]:
+        """Return whether a bird is detected, whether the picture is silenced, and its best cosine.
+
+        `seen` are its vector and the prototypes of another model.
+        """
         if boxes_of(self.detector.detect([picture])[0]):
             return True, False, 1.0
-        vector = self.look.encode_images([picture])[0]
-        cosine = -1.0 if is_flat(picture) else float((self.prototypes @ vector).max())
-        return False, is_flat(picture) or not shows_bird(vector, (self.prototypes,)), cosine
+        vector, prototypes = seen or (self.look.encode_images([picture])[0], self.prototypes)
+        cosine = -1.0 if is_flat(picture) else float((prototypes @ vector).max())
+        return False, is_flat(picture) or not shows_bird(vector, (prototypes,)), cosine
 
 
 def main() -> None:
@@ -136,11 +138,12 @@ def main() -> None:
             if strip is not None:
                 add("beside birds", strip)
     for fold in range(N_FOLDS) if args.work else ():
-        strange = Judge(args.work / f"fold{fold}.heads.npz")
+        prototypes = read_heads(args.work / f"fold{fold}.heads.npz").prototypes
+        looks = np.load(args.work / f"fold{fold}.looks.npy")[0].astype(np.float32)
         unseen = [i for i in usable if fold_of(collection.photos[i].species) == fold]
         for number in rng.permutation(unseen)[: args.n // N_FOLDS]:
             picture = read_image(collection.folder / collection.photos[number].path)
-            found.setdefault("birds, new species", []).append(strange.judge(picture))
+            found.setdefault("birds, new species", []).append(judge.judge(picture, (looks[number], prototypes)))
     for kind, picture in made(rng, 20):
         add(kind, picture)
     for picture in bundled():

@@ -47,7 +47,7 @@ WRONG = ("Brazil", "Australia", "Kenya")
 ODDS = (2.0, 3.0, 5.0, 10.0, 30.0)
 SHOWN = 5.0
 SURE = 0.9
-TOWER = Path("recognize/starter/weights/tower.onnx")
+TOWER = Path("recognize/starter/weights/general.onnx")
 
 
 class Query(NamedTuple):
