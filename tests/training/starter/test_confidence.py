@@ -3,9 +3,10 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from data.contracts import VectorTable
+from data.records import Taxon
 from recognize.scoring.knowledge import Knowledge, Queries
 from training.starter.confidence.calibrate import fit_logistic, fitting_photos
-from training.starter.confidence.worlds import World
+from training.starter.confidence.worlds import World, complete_runs
 from training.starter.protocol import N_FOLDS
 from training.starter.study import Study
 from training.starter.world import world_of_fold
@@ -29,11 +30,29 @@ def test_a_part_of_the_knowledge_has_other_species_as_background_but_forgotten_o
         n_species=4, names=("x",), chunks=(table,), anchors=table, images=(table,), trained=np.arange(4), prototypes=eye
     )
     queries = Queries(text_image=(eye[:2],), visual=eye[:2])
-    world = World(whole=whole, names="ABCD", lineages=[{}] * 4, queries=queries, truth=np.array([0, 0]))
+    taxa = [Taxon(taxon_id=name, scientific_name=name, rank="species") for name in "ABCD"]
+    world = World(whole=whole, taxa=taxa, queries=queries, truth=np.array([0, 0]))
     part = world.knowledge(np.array([1, 3]), n_anchors=1, texts_of=np.array([3]), forgotten=np.array([0, 3]))
     assert (part.anchors.ids, part.anchors.owners.tolist(), part.chunks[0].ids) == (("b", "e"), [0, 1], ("e",))
     assert (part.trained.tolist(), part.background_names) == ([0], ("C",))
     assert part.prototypes.tolist() == eye[[1]].tolist() and part.background.tolist() == eye[[2]].tolist()
+
+
+def test_a_complete_run_lacks_the_photographed_species_that_are_new_to_the_model() -> None:
+    """D has a text alone, so it stays; B is new to the model, so its photos are of an unknown species."""
+    eye = np.eye(4, dtype=np.float32)
+    table = VectorTable(ids=("a", "b", "c"), owners=np.arange(3), vectors=eye[:3])
+    texts = VectorTable(ids=("a", "b", "c", "d"), owners=np.arange(4), vectors=eye)
+    known = np.array([0, 2])
+    whole = Knowledge(
+        n_species=4, names=("x",), chunks=(texts,), anchors=table, images=(table,), trained=known, prototypes=eye[known]
+    )
+    queries = Queries(text_image=(eye[:2],), visual=eye[:2])
+    taxa = [Taxon(taxon_id=name, scientific_name=name, rank="species") for name in "ABCD"]
+    world = World(whole=whole, taxa=taxa, queries=queries, truth=np.array([0, 1]), has_poor=False)
+    (run,) = complete_runs(world, ["default"])["default"]
+    assert (run.species.tolist(), run.is_held.tolist()) == ([0, 2, 3], [True, False])
+    assert len(run.knowledge.background) == 0 and run.right[:, 0].tolist() == [True, False]
 
 
 def test_a_logistic_fit_equals_scikit_learn_with_the_same_ridge() -> None:

@@ -22,17 +22,14 @@ PER_SPECIES = 7
 
 @dataclass(frozen=True)
 class KnownHeads:
-    """Stand-in for trained heads: the features of a photo are its vector, a text is the number of its species."""
+    """Stand-in for trained heads: both spaces are the same, a text is the number of its species."""
 
     species: tuple[str, ...]
     prototypes: FloatArray
     text_table: FloatArray
 
-    def encode_looks(self, features: FloatArray) -> FloatArray:
-        return as_unit_rows(features)
-
-    def encode_photos(self, features: FloatArray) -> FloatArray:
-        return as_unit_rows(features)
+    def shared(self, looks: FloatArray) -> FloatArray:
+        return looks
 
     def encode_texts(self, texts: list[str]) -> FloatArray:
         return self.text_table[[int(text) for text in texts]]
@@ -71,7 +68,7 @@ def study_of(collection: StudyCollection, features: FloatArray) -> Study:
     def model(photos: IntArray) -> Model:
         known = tuple(sorted({collection.photos[i].species for i in photos}))
         heads = KnownHeads(known, directions[[names.index(name) for name in known]], as_unit_rows(directions + noise))
-        return Model(collection, heads, features[None])  # type: ignore[arg-type]
+        return Model(collection, heads, as_unit_rows(features)[None])  # type: ignore[arg-type]
 
     folds = tuple(model(collection.unseen_training(fold)) for fold in range(N_FOLDS))
     return Study(collection, model(collection.seen_training), folds, twin=model(collection.twin_training))
