@@ -36,9 +36,11 @@ N_KNOWLEDGE_BASES: Final = 100
 MODES: Final[tuple[Mode, ...]] = ("none", "single", "several", "complete")
 RIDGE: Final = 1e-3
 POOR_LOOK: Final = 0.4
-"""Cosine to the most similar species of the model below which a look is poor. Chosen on the hidden half by folds."""
+"""Cosine to the most similar species of the model below which a look is poor. Chosen on the hidden half by folds, of .4 and
+.45 the one with the better estimates of the share of unknown birds."""
 POOR_WEIGHT: Final = 0.1
-"""Weight of a poor photo in the fit of unknown species: what a poor look says of them is limited anyway."""
+"""Weight of a photo made small in the fit of unknown species: what a poor look says of them is limited anyway. None in
+complete knowledge bases, where only photos of known species are made small; so estimates are better (0, .1, .5 tried)."""
 _DIGITS: Final = 6  # of coefficients
 
 
@@ -66,11 +68,14 @@ def fit_parameters(runs: Sequence[Run], mode: Mode, weights: FusionWeights | Non
         return {FEATURES[at]: round(float(value), _DIGITS) for at, value in zip(used, found, strict=True)}
 
     is_poor = np.concatenate([run.is_small for run in runs])
+    of_unknown = np.where(is_poor, 0 if mode == "complete" else POOR_WEIGHT, 1) * shares
+    for kind in (True, False):  # even odds, whatever the share of poor photos in each kind
+        of_unknown[held == kind] /= of_unknown[held == kind].sum()
     return Parameters(
         weights=weights,
         temperature=temperature,
         held={rank: fit(held, right[:, i], f"mass_{rank}", shares) for i, rank in enumerate(RANKS)},
-        unknown=fit(np.ones_like(held), ~held, "mass_species", np.where(is_poor, POOR_WEIGHT, 1) * shares),
+        unknown=fit(np.ones_like(held), ~held, "mass_species", of_unknown),
         poor_look=POOR_LOOK,
     )
 

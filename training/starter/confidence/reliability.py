@@ -35,7 +35,7 @@ from recognize.confidence.calibration import (
 )
 from recognize.confidence.evidence import Mode
 from recognize.scoring.ranking import Scores
-from recognize.settings import MIN_CONFIDENCE
+from recognize.settings import MIN_CONFIDENCE, UNKNOWN_PRIOR
 from training.starter.confidence.calibrate import fit_all, fitting_photos, runs_of, worlds_of_folds
 from training.starter.confidence.charts import Line, Panel, draw
 from training.starter.confidence.worlds import Run, World, complete_runs, draw_runs, read_world, world_of_model
@@ -125,15 +125,19 @@ class Judged:
         return np.where(is_poor(self.rows, self.fitted), np.nan, even_unknown(self.rows, self.fitted))
 
 
-def answers(runs: Sequence[Judged], share: float) -> Answers:
-    """Return the answers to the photos of runs with a share of unknown birds, as many photos as there are."""
+def answers(runs: Sequence[Judged], share: float, *, alone: bool = False) -> Answers:
+    """Return the answers to the photos of runs with a share of unknown birds, as many photos as there are.
+
+    `alone` means that each photo is identified alone, without an estimate of that share.
+    """
     parts = []
     for number, each in enumerate(runs):
         chosen = mixed(each.is_held, share, seed=number)
         if not len(chosen):
             continue
         even = each.even[chosen[sample_of(len(chosen))]]
-        found = chances_of(each.rows[chosen], each.fitted, unknown_prior=estimate_prior(even[~np.isnan(even)]))
+        prior = UNKNOWN_PRIOR if alone else estimate_prior(even[~np.isnan(even)])
+        found = chances_of(each.rows[chosen], each.fitted, unknown_prior=prior)
         confidence = np.array([chances.right("species") for chances in found])
         absent = np.array([chances.unknown > UNKNOWN_FROM and not chances.is_poor for chances in found])
         named = (confidence >= MIN_CONFIDENCE) & ~absent
@@ -152,11 +156,11 @@ def mixed(is_held: NDArray[np.bool_], share: float, *, seed: int) -> IntArray:
     return np.sort(np.concatenate([held[:n_held], other[:n_other]]))
 
 
-def by_share(title: str, runs: Sequence[Judged], shares: Sequence[float] = SHARES) -> list[str]:
+def by_share(title: str, runs: Sequence[Judged], shares: Sequence[float] = SHARES, *, alone: bool = False) -> list[str]:
     """Return a table with a row for each share of unknown birds."""
     rows = []
     for share in shares:
-        found = answers(runs, share)
+        found = answers(runs, share, alone=alone)
         named, is_sure = found.names_species, found.confidence >= SURE
         everything = np.ones_like(is_sure)
         rows.append([
@@ -256,7 +260,7 @@ def main(data: Path, work: Path, folder: Path | None, n: int) -> None:
             answers([whole] * N_DRAWS, 0.5),
         ),
         *by_share("All of it, hidden half and folds", folds * (N_DRAWS // N_FOLDS)),
-        *by_share("All of it, photos set aside, made small", [small], shares=(0.0,)),
+        *by_share("All of it, photos set aside, made small, each alone", [small], shares=(0.0,), alone=True),
     ]
     runs = draw_runs(aside, [PRESET], n=n, seed=SEED)[PRESET]
     for name, mode in PARTS.items():
