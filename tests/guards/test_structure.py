@@ -32,7 +32,7 @@ DOORS = {
         ("torch", "open_clip", "timm", "sentence_transformers", "transformers"), ("recognize/encoders/",)
     ),
 }  # fmt: skip
-MOST_LINES = 56_500
+MOST_LINES = 58_000
 MOST_MODULES = 300
 MOST_LINES_OF_TESTS = 36_000
 MOST_LINES_OF_PAPERS = 6_000
