@@ -179,9 +179,14 @@ def select(
     journal: CacheFile | None = None,
     report: Callable[..., None] = lambda *_: None,
 ) -> Selection:
-    """Open the source and return the selected species and pages."""
+    """Open the source and return the selected species and pages; warn of the notes on a table of names."""
     from kb.pipeline import selection
 
+    if given.names is not None:
+        from kb.checklist.names_table import notes_on
+
+        for note in notes_on(given.names):
+            output.warn(f"{given.names}: {note}")
     if given.only in ("encode", "index") and given.kind == "wikipedia":  # they need no wiki, so no contact address
         from kb.sources.folder import OwnSource
 
@@ -397,7 +402,6 @@ def _selected(
     given: BuildArguments, settings: Settings, path: Path, stack: ExitStack, meter: Meter
 ) -> tuple[Selection, Encoders]:
     """Return the species and pages of a build, with its checklist, and the encoders of the knowledge base."""
-    from kb.checklist.names_table import notes_on
     from kb.pipeline.builder import profile_to_build
     from kb.pipeline.selection import with_names_as_checklist, with_profile
 
@@ -407,12 +411,9 @@ def _selected(
     selection = select(given, settings, stack, path, spaces=spaces, journal=journal, report=meter)
     if profile is None and given.kind != "starter":
         profile, selection = with_profile(selection)
-    if given.names is not None:
-        for note in notes_on(given.names):
-            output.warn(f"{given.names}: {note}")
-        if given.checklist is None:
-            scratch = Path(stack.enter_context(TemporaryDirectory()))
-            selection = with_names_as_checklist(selection, given.names, path, scratch)
+    if given.names is not None and given.checklist is None:
+        scratch = Path(stack.enter_context(TemporaryDirectory()))
+        selection = with_names_as_checklist(selection, given.names, path, scratch)
     return selection, load_encoders(profile)
 
 

@@ -142,7 +142,7 @@ def state(cli: Any) -> tuple[str, dict[str, bool]]:
 
 def test_a_table_of_names_is_the_checklist_until_a_later_one(cli: Any, notes: str) -> None:
     built = cli.call("build", "--source", notes, "--names", "butterflies.csv", "--kb", "b.kb", check=True)
-    assert "butterflies.csv: columns that are not used: habitat\n" in built.stderr
+    assert "butterflies.csv: 1 column not used: habitat\n" in built.stderr
     assert state(cli) == ("butterflies", {"Aglais io": True, "Vanessa atalanta": True, "Pieris rapae": False})
     shown = cli.call("show", "Pieris rapae", "--kb", "b.kb")
     assert shown.exit_code == 5 and "known by name only (butterflies); left out: no page." in shown.stderr
