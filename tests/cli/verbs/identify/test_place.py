@@ -43,9 +43,9 @@ def test_the_species_that_is_reported_at_the_place_is_first(identify: Any, tmp_p
             pytest.skip(f"{package} of the extra `place` is not installed (CI installs it)")
     boosts = []
     for place, odds, first in (
-        ("Maidstone, United Kingdom", "5", "Garrulus glandarius"),
+        ("Maidstone, United Kingdom", "50", "Garrulus glandarius"),
         ("40.71,-74.01", "5", "Cyanocitta cristata"),
-        ("Germany", "50", "Garrulus glandarius"),
+        ("Germany", "500", "Garrulus glandarius"),
     ):
         row = identify("--place", place, "--set", f"place_odds={odds}")
         here, elsewhere = row["candidates"]
@@ -62,7 +62,9 @@ def test_the_species_that_is_reported_at_the_place_is_first(identify: Any, tmp_p
     (tmp_path / "model.tflite").write_bytes(b"no model")
     outcome = identify("--place", "Germany", "--set", f"place_model={tmp_path / 'model.tflite'}", code=5)
     assert "Not a TFLite model" in outcome.stderr
-    table = identify("--place", "Germany", "--set", "unknown_prior=0.001", form="table").stdout
+    table = identify(
+        "--place", "Germany", "--set", "place_odds=500", "--set", "unknown_prior=0.001", form="table"
+    ).stdout
     assert "Place: Eurasian Jay is reported there and then (Germany)" in table
 
 
