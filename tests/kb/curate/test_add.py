@@ -62,6 +62,7 @@ def test_an_added_species_outside_the_checklist_is_identified(path: Path, encode
     ]
     added = kb.add(path, ADMIRAL, encoders, texts=[OwnText(text=TEXT, title="admiral.md")], photos=photos)
     assert (added.name, added.is_new, added.new_texts, added.new_photos) == ("Vanessa atalanta", True, 1, 2)
+    assert (added.new_names, added.lineage) == ((), {}), "all is new"
     again = kb.add(path, ADMIRAL, encoders, photos=[OwnPhoto(path=photos[0].path)])  # its credit is kept
     other = kb.add(path, ADMIRAL, encoders, photos=[OwnPhoto(path=photos[1].path, licence="CC0")])
     assert [(each.new_photos, each.new_credits) for each in (again, other)] == [(0, 0), (0, 1)]

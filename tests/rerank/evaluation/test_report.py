@@ -101,6 +101,7 @@ def test_figures_are_split_by_each_axis_and_by_both() -> None:
 
 def test_faults_of_runs_are_counted() -> None:
     jobs = [job("q0", "ab", ("b",)), job("q1", "ab", ("b",)), job("q2", "ab", ())]  # q2 is known, without relevant ones
+    assert truth_of_jobs(jobs).n_without_relevant == 1
     (found,) = evaluate_runs([run_of("a", {"q0": [("a", 1.0)], "q2": AB, "z": AB})], truth_of_jobs(jobs)).runs
     assert (found.n_missing_queries, found.n_missing_images, found.n_unknown_queries) == (1, 1, 1)
     assert found.overall["AP"].macro == 0.0

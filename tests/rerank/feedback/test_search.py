@@ -11,7 +11,7 @@ from benchmarks.memory_collection import MemoryCollection
 from data.arrays import as_unit_rows
 from data.errors import BadInput, NoEvidence, NothingReadable, Refused, UsageError
 from rerank.captions import PhotoText
-from rerank.feedback.queries import NamedSpecies, PhraseCaptioner, cut, query_in, sampled, shortened
+from rerank.feedback.queries import NamedSpecies, PhraseCaptioner, cut, query_in, rocchio, sampled, shortened
 from rerank.feedback.search import FeedbackSearch
 from rerank.feedback.session import Caption, Session, Turn, changes_since, labelled_job, read_session, write_session
 from rerank.settings import FEEDBACK_PRESETS, FeedbackMethod, FeedbackSettings
@@ -122,6 +122,12 @@ def test_rocchio_is_the_textbook_formula_in_each_reading() -> None:
         )
         expected = rocchio_by_hand(replace(session, turns=named), relevant=relevant, start=start)
         assert list(session.turns[2].ids) == expected, (relevant, start)
+
+
+def test_the_weights_of_rocchio_are_those_of_the_paper() -> None:
+    query, good, bad = np.eye(3, dtype=np.float32)[0], np.eye(3, dtype=np.float32)[1:2], np.eye(3, dtype=np.float32)[2:]
+    expected = np.array([1.0, 0.75, -0.15])
+    assert rocchio(query, good, bad) == pytest.approx(expected / np.linalg.norm(expected), abs=1e-6)
 
 
 def test_the_mixed_methods_move_first_and_then_search_by_text_or_do_both() -> None:
