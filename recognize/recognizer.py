@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -513,7 +514,19 @@ class Recognizer:
         if self._parameters is None or not rankings:
             return None, [None] * len(rankings)
         evidence = self._evidence(rankings, queries, self._parameters)
-        return evidence, list(chances_of(evidence.rows, self._parameters, unknown_prior=prior))
+        chances = chances_of(evidence.rows, self._parameters, unknown_prior=prior)
+        return evidence, [self._alone_in_genus(*pair) for pair in zip(rankings, chances, strict=True)]
+
+    def _alone_in_genus(self, ranking: Ranking, chances: Chances) -> Chances:
+        """Return chances by which a genus is as likely as the first species, if it is the only one held of it."""
+        if not len(ranking.species) or self._genera[_genus(self._store.taxon_ids[int(ranking.species[0])])] > 1:
+            return chances
+        return replace(chances, held={**chances.held, "genus": chances.held["species"]})
+
+    @cached_property
+    def _genera(self) -> Counter[str]:
+        """Number of entries of each genus."""
+        return Counter(map(_genus, self._store.taxon_ids))
 
     def _likest(self, evidence: Evidence, photo: int) -> Taxon | None:
         """Return the species outside the knowledge base that a photo resembles clearly more than any other."""
@@ -557,3 +570,8 @@ class Recognizer:
 
 def _readable(batch: Iterable[Decoded]) -> list[Decoded]:
     return [decoded for decoded in batch if decoded.photo is not None]
+
+
+def _genus(taxon_id: str) -> str:
+    """Return the genus in a taxon id, which is a scientific name with hyphens."""
+    return taxon_id.partition("-")[0]

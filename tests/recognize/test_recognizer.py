@@ -18,7 +18,7 @@ from data.contracts import SpeciesScorer
 from data.errors import BadImage, ConfigError, MissingKnowledgeBase, SpaceMismatch, UsageError
 from data.images.decode import Photo
 from recognize import FusionWeights, Recognizer
-from recognize.confidence.calibration import shipped_calibration
+from recognize.confidence.calibration import Parameters, shipped_calibration
 from recognize.scorer import RecognizerScorer
 from tests.recognize.birds_in_memory import BIRDS, bird
 from tests.toy.encoders import toy_encoders
@@ -200,6 +200,19 @@ def test_the_species_of_a_photo_has_the_highest_chance_and_species_without_looks
     recognizer = Recognizer(store, encoders)
     recognizer.calibration = shipped_calibration()
     assert RecognizerScorer(store, lambda: recognizer).is_calibrated
+
+
+def test_a_genus_is_named_only_where_the_knowledge_base_holds_several_of_its_species(encoders: Any) -> None:
+    sure = Parameters(temperature=1.0, held={"species": {}, "genus": {"bias": 4.0}}, unknown={"bias": -9.0})
+    for other, rank in (("Corvus albus", "genus"), ("Spinus tristis", "none")):
+        sketches = {
+            name: Sketch(pictures=[bird(colour)], lineage={"genus": name.split()[0]})
+            for name, colour in (("Corvus corax", "black"), (other, "gold"))
+        }
+        recognizer = Recognizer(MemoryStore(sketches, encoders), encoders)
+        recognizer._parameters = sure
+        [row] = recognizer.identify([bird("black", x=2)])
+        assert row.answer is not None and (row.answer.rank, row.candidates[0].confidence) == (rank, 0.5)
 
 
 def test_photos_of_waiting_threads_are_recognised_together_and_one_by_one_equally(tmp_path: Path) -> None:
