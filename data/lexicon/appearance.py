@@ -152,6 +152,11 @@ class Appearance:
         ahead = self._marking_ahead(words, place)
         return self._marking[words[ahead]] if ahead is not None else self._marking_behind(words, place)
 
+    def is_shape_of_marking(self, words: Sequence[str], place: int) -> bool:
+        """Return whether a shape or size is that of a marking: "a forked tail and round white spots"."""
+        is_shape = words[place] not in self._colour and kind_of(self.look_of(words, place) or "") not in ("", "pattern")
+        return is_shape and self._marking_ahead(words, place) is not None
+
     def part_of_marking(self, words: Sequence[str], place: int) -> str | None:
         """Return the part with the marking of a colour: "white spots on the wings", "the wings are edged white".
 

@@ -127,6 +127,8 @@ def _marks_of_words(words: list[str], owners: list[str], looks: Appearance) -> l
         look = looks.look_of(words, position)
         if look is None or _is_denied(words[max(0, position - _NOT_REACH) : position], looks):
             continue
+        if looks.is_shape_of_marking(words, position):
+            continue
         part, place = _part_near(words, position, look, looks)
         found[position] = Mark(
             look=look,

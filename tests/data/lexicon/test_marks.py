@@ -23,6 +23,7 @@ A white face, and a black line through the eye. = white face; black line
 A grey-washed white breast. = grey wash on the breast; white breast
 The back is marked with white, with yellow underparts. = white markings on the back; yellow underparts
 A long tail with a band. = long tail
+A deeply forked tail and round white spots. = forked tail; white spots on the tail; spotted tail
 Males are well marked with yellow underparts. = yellow underparts
 White uppertail coverts. = white rump
 A dark black eye-stripe. = black eyestripe
