@@ -47,7 +47,7 @@ def bursts(
     cameras: dict[tuple[str, str], list[int]] = {}
     for at, taken in moments.items():
         model, serial = taken.camera
-        cameras.setdefault((model, serial.strip("0") or str(_card_of(Path(photos[at])))), []).append(at)
+        cameras.setdefault((model, serial if serial.strip("0") else str(_card_of(Path(photos[at])))), []).append(at)
     found = [[at] for at in range(len(photos)) if at not in moments]
     for taken_by in cameras.values():
         has_offsets = all(moments[at].time.tzinfo is not None for at in taken_by)

@@ -148,10 +148,10 @@ class ResumableOutput:
         self._start_over = start_over
         self._packed = packed
         self._files = (path,) if packed is None else packed.files
-        self._is_new = False  # whether packed files lack rows, or hold others
-        self._states: list[list[int]] = []
-        """Of the packed files when they were written."""
-        self._n_rows = 0
+        self._is_new = start_over  # whether packed files lack rows, or hold others
+        self._states: list[list[int]] | None = None if start_over else []
+        """Of the packed files when they were written; None if a run stopped while it wrote them, or may replace any."""
+        self._n_rows = self._n_lines = 0  # the lines are those of the earlier journal
         self._preview_from: int | None = None
         """Place in the file of the rows of `preview`."""
         self._open_files = ExitStack()
@@ -172,6 +172,7 @@ class ResumableOutput:
             with self._open_files:
                 is_whole = not self._is_new and all(map(file_state, self._files))
                 if kind is None and self._packed is not None and not is_whole:
+                    self._note({"packed": None})
                     with self.path.open(encoding="utf-8", errors=FOREIGN, newline="\n") as rows:
                         self._packed.pack(rows, self._parameters)
                     self._note({"packed": [*map(file_state, self._files)]})
@@ -234,16 +235,17 @@ class ResumableOutput:
                     out.writelines(rows)
                     kept.append(replace(line, first=self._n_rows))
                     self._n_rows += len(rows)
-            n_held = rows_at.n_read + sum(1 for _ in held)
+        self._is_new |= len(kept) < self._n_lines
         with _replaced(self.journal) as out:
             out.write(json.dumps({"output": str(self._final.absolute()), "parameters": self._parameters}) + "\n")
             out.writelines([json.dumps({"settled": self.settled}) + "\n"] if self.settled else [])
-            out.writelines([json.dumps({"packed": self._states}) + "\n"] if self._states else [])
+            packed = [json.dumps({"packed": self._states}) + "\n"] if self._packed is not None else []
+            out.writelines(packed if self._is_new else [])
             out.writelines(json.dumps(asdict(line)) + "\n" for line in kept)
+            out.writelines([] if self._is_new else packed)  # after the lines of its rows
         self.done = frozenset(line.image for line in kept)
         self.failed = frozenset(line.image for line in kept if not line.ok)
         self.missing = {line.image: line.missing for line in kept if line.missing}
-        self._is_new = self._n_rows < n_held
 
     def _finished(self) -> list[_Line]:
         """Return the journal entries of unchanged or deleted photos, except those to retry, in the order of their rows.
@@ -279,15 +281,15 @@ class ResumableOutput:
                 f"{self._final} was written with {_changes_text(earlier, current, names)}.",
                 hint="Choose another --output, or use --set resume=false to start over.",
             )
-        if self._packed is not None and not self._start_over:
-            self._check_packed()
+        if self._packed is not None and self._states is not None:
+            self._check_packed(self._states)
         return sorted(found.values(), key=lambda line: line.first)
 
-    def _check_packed(self) -> None:
+    def _check_packed(self, states: list[list[int]]) -> None:
         """Raise `UsageError` if a packed file is not as an earlier run wrote it: new rows would replace the changes."""
         for at, file in enumerate(self._files):
             state = file_state(file)
-            if state is not None and [*state] not in self._states[at : at + 1]:
+            if state is not None and [*state] not in states[at : at + 1]:
                 raise UsageError(
                     f"{file} is not as kb identify wrote it.",
                     hint="Choose another --output, or use --set resume=false to replace it.",
@@ -302,9 +304,10 @@ class ResumableOutput:
                     self.settled = {str(name): float(value) for name, value in entry["settled"].items()}
                     continue
                 if "packed" in entry:
-                    self._states = list(entry["packed"])
+                    self._states, self._is_new = entry["packed"], entry["packed"] is None
                     continue
                 line = _line_of(entry)
+                self._n_lines, self._is_new = self._n_lines + 1, True
                 now = [file_state(Path(photo)) for photo in line.photos]
             except (ValueError, KeyError, TypeError, AttributeError):
                 continue  # damaged, or the truncated last line of a killed run

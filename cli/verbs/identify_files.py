@@ -62,7 +62,7 @@ def find_photos(arguments: Sequence[str], *, column: str | None = None, quiet: b
             paths = _lines_of_stdin() if argument == "-" else [argument]
             named += paths
             photos = dict.fromkeys(map(str, find_images(paths, skipped=skipped)), "")
-        found = {**found, **{photo: value or found.get(photo, "") for photo, value in photos.items()}}
+        found |= {photo: value or found.get(photo, "") for photo, value in photos.items()}
     if skipped.files or skipped.folders or skipped.unlisted:
         from cli.common.photo_folders import report_skipped
 

@@ -27,6 +27,8 @@ THRESHOLD: Final = 0.2
 """Least score of a box, where MegaDetector's file names no other as typical of its model."""
 _OTHERS: Final = {"person": "person", "human": "person", "vehicle": "vehicle", "bird": "bird"}
 """Category of MegaDetector -> kind; all others are animals."""
+_NUMBERS: Final = {"1": "animal", "2": "person", "3": "vehicle"}
+"""Categories of files that do not name theirs, as SpeciesNet's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +113,8 @@ def _of_megadetector(file: Path) -> Listed:
         content = json.loads(file.read_bytes().decode("utf-8-sig"))
         images = content["images"] if "images" in content else content["predictions"]
         info = content.get("info") or {}
-        names = {str(key): str(name).strip().lower() for key, name in content.get("detection_categories", {}).items()}
+        categories = content.get("detection_categories") or _NUMBERS
+        names = {str(key): str(name).strip().lower() for key, name in categories.items()}
         metadata = info.get("detector_metadata") or {}
         least = float(metadata.get("typical_detection_threshold") or THRESHOLD)
         groups, detections, counts = dict[str, str](), dict[str, tuple[Detection, ...]](), Counter[str]()

@@ -77,13 +77,11 @@ def read_shot(image: Image.Image, path: Path | None = None, exif: Image.Exif | N
     main: Mapping[int, Any] = {}
     details: Mapping[int, Any] = {}
     gps: Mapping[int, Any] = {}
-    with quiet():
-        try:
-            exif = image.getexif() if exif is None else exif
-            main, gps = dict(exif), exif.get_ifd(_GPS_IFD)
-            details = {**main, **exif.get_ifd(_EXIF_IFD)}  # RAW photos have the time of exposure in the main directory
-        except Exception:  # a broken tag must not make the image unreadable
-            main = details = gps = {}
+    with quiet(), suppress(Exception):  # a broken tag must not make the image unreadable
+        exif = image.getexif() if exif is None else exif
+        main = details = dict(exif)  # RAW photos have the time of exposure in the main directory
+        details = {**main, **exif.get_ifd(_EXIF_IFD)}
+        gps = exif.get_ifd(_GPS_IFD)
     notes: dict[str, None] = {}
     place = _place(gps.get(2), gps.get(1), gps.get(4), gps.get(3), notes)
     exposures = [(details.get(time), details.get(offset), details.get(part)) for time, part, offset in _EXPOSURES]

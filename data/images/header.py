@@ -103,7 +103,7 @@ def _register_heif() -> None:
 
 START_OF_SCAN: Final = 0xDA
 END_OF_IMAGE: Final = 0xD9
-_MARKER: Final = re.compile(rb"\xff+([^\x00\xd0-\xd7\xff])")
+_MARKER: Final = re.compile(rb"\xff([^\x00\xd0-\xd7\xff])")
 """A marker of a JPEG, unlike the stuffed bytes and restarts of its pixels."""
 
 

@@ -100,7 +100,7 @@ def _developed(path: Path) -> bytes:
                 pixels = raw.postprocess(half_size=True, use_camera_wb=True)
     except rawpy.LibRawError as error:
         why = error.args[0].decode() if error.args and isinstance(error.args[0], bytes) else error
-        raise BadImage(f"{path} is damaged, or a RAW photo of an unknown kind ({why})") from error
+        raise BadImage(f"{path} is a RAW photo without a preview, damaged or of an unknown kind ({why})") from error
     out = io.BytesIO()
     Image.fromarray(pixels).save(out, "BMP")
     return out.getvalue()

@@ -48,6 +48,7 @@ def test_a_camera_is_known_by_its_serial_number_or_else_by_its_folder_or_memory_
     assert grouped({"x/a": taken(0), "y/b": taken(0), "y/c": taken(1)}) == [("x/a",), ("y/b", "y/c")]
     assert grouped({"x/a": with_serial(0, "7"), "y/b": with_serial(1, "7")}) == [("x/a", "y/b")]
     assert grouped({"x/a": with_serial(0, "7"), "x/b": with_serial(1, "8")}) == [("x/a",), ("x/b",)]
+    assert grouped({"x/a": with_serial(0, "70"), "x/b": with_serial(1, "7")}) == [("x/a",), ("x/b",)]
     assert grouped({"x/a": with_serial(0, "0000"), "y/b": with_serial(1, "0000")}) == [("x/a",), ("y/b",)]
     assert grouped({"1/100RECNX/a": taken(0), "1/101RECNX/b": taken(1)}) == [("1/100RECNX/a", "1/101RECNX/b")]
     assert len(grouped({"1/100RECNX/a": taken(0), "2/101RECNX/b": taken(1)})) == 2

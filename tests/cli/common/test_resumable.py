@@ -162,6 +162,42 @@ def test_a_packed_file_that_others_wrote_or_changed_is_not_overwritten(tmp_path:
         pass
 
 
+def test_a_packed_file_has_all_rows_wherever_the_run_before_was_killed(
+    tmp_path: Path, photos: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b, c = photos
+
+    def killed(*added: str, start_over: bool = False) -> None:
+        with pytest.raises(KeyboardInterrupt), packed(tmp_path, start_over=start_over) as out:
+            for photo in added:
+                out.add(photo, row(photo, 1), ok=True)
+            raise KeyboardInterrupt
+
+    def killed_after_packing(*_: object) -> None:
+        pack(*_)  # type: ignore[arg-type]
+        raise KeyboardInterrupt
+
+    with packed(tmp_path) as first:
+        first.add(a, row(a, 1), ok=True)
+    killed(b)
+    with packed(tmp_path) as second:
+        assert second.done == {a, b}
+    assert images(tmp_path) == [a, b], "rows of the killed run, though the last one added none"
+    pack = ParquetTable.pack
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt), packed(tmp_path) as third:
+        patched.setattr(ParquetTable, "pack", killed_after_packing)
+        third.add(c, row(c, 1), ok=True)
+    for _ in range(2):
+        killed()
+    with packed(tmp_path) as fourth:
+        assert fourth.done == {a, b, c}
+    assert images(tmp_path) == [a, b, c]
+    killed(b, start_over=True)
+    with packed(tmp_path) as fifth:
+        assert fifth.done == {b}
+    assert images(tmp_path) == [b]
+
+
 def test_a_pipe_is_refused_and_a_symlink_is_kept_and_shares_the_journal_of_its_target(
     tmp_path: Path, photos: list[str]
 ) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from PIL import Image
 
 import kb
 from cli.verbs.lint import CSV_COLUMNS, RULES_HELP
@@ -151,13 +152,16 @@ def test_the_summary_counts_new_removed_and_unreadable_photos_for_each_encoder(c
     (drawings / "empty.png").write_bytes(b"")
     for name in ("notes.txt", "DSC1.CR2"):
         (drawings / name).write_bytes(b"x")
+    preview = io.BytesIO()
+    Image.open(drawings / "bubo-scandiacus.png").convert("RGB").save(preview, "JPEG")
+    (drawings / "DSC2.NEF").write_bytes(bytes(64) + preview.getvalue())
     run = cli.call("index-images", drawings, check=True)
-    assert "Skipped 2 files: 1 .cr2, 1 .txt" in run.stderr and "1 RAW photo skipped" in run.stderr
+    assert "Skipped 1 file: 1 .txt" in run.stderr
     found = fields(run.stdout)
-    assert (found["photos"], found["new or changed"], found["encoder"]) == ("4", "6", "starter")
-    assert found["unreadable"] == "2 (1 is not an image, 1 is empty)"
+    assert (found["photos"], found["new or changed"], found["encoder"]) == ("5", "8", "starter")
+    assert found["unreadable"] == "3 (1 is a RAW photo without a preview, 1 is not an image, 1 is empty)"
     found = fields(cli.call("index-images", drawings, "--encoder", "paper", check=True).stdout)
-    assert found["new or changed"] == "6" and found["encoder"] != "starter"
+    assert found["new or changed"] == "8" and found["encoder"] != "starter"
     (drawings / "bubo-scandiacus.png").unlink()
     found = fields(cli.call("index-images", drawings, check=True).stdout)
-    assert (found["photos"], found["new or changed"], found["removed"]) == ("3", "0", "1")
+    assert (found["photos"], found["new or changed"], found["removed"]) == ("4", "0", "1")

@@ -13,6 +13,7 @@ from PIL import ExifTags, Image, ImageCms
 
 from data.errors import BadImage
 from data.images.decode import read_image, read_photo
+from data.images.header import markers_of
 from tests.data.images.test_memory import PEAK, ROOT, png
 
 
@@ -234,3 +235,8 @@ def test_a_16_bit_tiff_of_24_megapixels_is_read_in_little_memory(tmp_path: Path)
     os.truncate(tmp_path / "a.jpg", 100 * 2**20 + 1)
     with pytest.raises(BadImage, match="is larger than 104,857,600 bytes"):
         read_image(tmp_path / "a.jpg")
+
+
+def test_erased_blocks_in_a_file_do_not_stop_the_search_for_markers() -> None:
+    content = b"\xff\xd8" + b"\xff" * 2**20 + b"\0\xff\xd9"  # minutes for each 100 KB, if each byte were a start
+    assert list(markers_of(content)) == [(0xD9, len(content))]

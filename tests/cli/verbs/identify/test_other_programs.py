@@ -13,8 +13,10 @@ CAMTRAP_DP = f"""mediaID,filePath,filePublic,fileName
 m1,drawings/{OWL},true,x.png\nm0,drawings/a.MP4,true,a.MP4\nm2,drawings\\{JAY},true,y.png
 """
 SPECIESNET = json.dumps({"predictions": [
-    {"filepath": f"drawings/{OWL}", "detections": [{"category": "1", "label": "animal", "conf": 0.9,
-                                                    "bbox": [0.1, 0.1, 0.8, 0.8]}]},
+    {"filepath": f"drawings/{OWL}", "detections": [
+        {"category": "1", "label": "animal", "conf": 0.9, "bbox": [0.1, 0.1, 0.8, 0.8]},
+        {"category": "2", "label": "human", "conf": 0.9, "bbox": [0, 0, 0.1, 0.1]},
+    ]},
     {"filepath": f"drawings/{JAY}", "failures": ["DETECTOR"]},
 ]})  # fmt: skip
 MEGADETECTOR: dict[str, Any] = {
