@@ -96,8 +96,10 @@ class Table:
     frames: Callable[[int], Iterator[pd.DataFrame]] = lambda _: iter(())
     """The rows as in the file, so many at a time; `chunks` gives them cleaned."""
 
-    def chunks(self, n_rows: int = ROWS_AT_A_TIME) -> Iterator[pd.DataFrame]:
+    def chunks(self, n_rows: int = ROWS_AT_A_TIME, *, every: bool = False) -> Iterator[pd.DataFrame]:
         """Yield the rows that are not blank: columns of `heading`, cells of text (empty if missing), line as index.
+
+        Rows with more cells than the heading are skipped with a note, or refused where `every` row counts.
 
         Raises:
             BadInput: if all rows have more cells than the heading, or a row cannot be read; with the line.
@@ -114,7 +116,7 @@ class Table:
             yield frame
         if long:
             what = f"{plural(len(long), 'row')} with more cells than the heading has (the first in line {long[0]})"
-            if not n_read:
+            if every or not n_read:
                 hint = "Put quotation marks around cells that contain the separator, or save the table as .xlsx."
                 raise self.refused(what, line=long[0], hint=hint)
             if f"{what} skipped" not in self.notes:
@@ -122,10 +124,10 @@ class Table:
 
     @property
     def frame(self) -> pd.DataFrame:
-        """All rows, as for `chunks`."""
+        """All rows, as for `chunks` where every row counts."""
         import pandas as pd
 
-        frames = list(self.chunks())
+        frames = list(self.chunks(every=True))
         return pd.concat(frames) if frames else pd.DataFrame({name: [] for name in self.heading}, dtype="str")
 
     def unused(self, used: Collection[str]) -> str:

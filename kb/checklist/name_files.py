@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from data.tables import LINE, Headings, cells_of, open_table
 from data.words import plural
-from kb.checklist.names import BELOW_SPECIES, LADDER, parse_name
+from kb.checklist.names import BELOW_SPECIES, LADDER, parse_name, without_authorship
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,6 +73,7 @@ HEADINGS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "code": ("species code", "ebird code", "code", "alpha code", "banding code"),
     "epithet": ("specific epithet", "species epithet", "epithet"),
+    "subspecies": ("infraspecific epithet", "subspecific epithet", "subspecies", "subspecies name", "ssp", "unterart"),
     "genus": ("genus", "generic name"),
     "family": ("family scientific", "family name", "family"),
     "order": ("order", "order name"),
@@ -95,6 +96,8 @@ SAMPLE: Final = 1_000
 """Rows whose cells tell the kind of a column."""
 _LABEL: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12};")
 """Beginning of a label of SpeciesNet."""
+_THIRD: Final = re.compile(r"(?:[A-Z][a-z]+ [a-z-]+ )?([a-z][a-z-]{2,})\b")
+"""Third word of a name, alone or behind genus and epithet."""
 _SCIENTIFIC: Final = re.compile(
     r"^[†×?* ]*[A-ZÀ-Þ][a-zà-ÿ-]{2,}(?: \([A-Z][a-z]+\))?(?: [x×])? "
     r"[a-zà-ÿ][a-zà-ÿ-]*(?:us|a|um|is|i|e|or|ns|es|os|ax|ex|ix|ox|yx|ys|as|ops|o)\b"
@@ -108,6 +111,8 @@ class NameRow:
 
     line: int
     scientific: str = ""
+    subspecies: str = ""
+    """Name of three words, where a column of its own has the third."""
     common: str = ""
     others: tuple[str, ...] = ()
     """Names in another language, and codes."""
@@ -117,7 +122,7 @@ class NameRow:
     @property
     def names(self) -> tuple[str, ...]:
         """The names, the most reliable first."""
-        return tuple(filter(None, (self.scientific, self.common, *self.others)))
+        return tuple(filter(None, (self.subspecies or self.scientific, self.common, *self.others)))
 
 
 class NamesFile:
@@ -194,7 +199,7 @@ class NamesFile:
 
         Args:
             once: of rows with the same names the first alone.
-            every: comments and rows without a name too.
+            every: comments and rows without a name too; rows with more cells than the heading are refused.
         """
         if not self.is_table:
             for line, text in self.lines(may_have_cells=self._at is not None):
@@ -204,7 +209,7 @@ class NamesFile:
             return
         of_names = [*chain.from_iterable(self.columns.values())]
         first = self.table.heading[0]
-        for frame in self.table.chunks():
+        for frame in self.table.chunks(every=every):
             found = frame.drop_duplicates(of_names) if once else frame
             for line, cells in zip(found.index, found.to_dict("records"), strict=True):
                 if cells[first].startswith("#") and not every:
@@ -218,7 +223,8 @@ class NamesFile:
     def notes(self, used: Iterable[str] = ()) -> list[str]:
         """Return guesses, skipped rows and columns that are not used, once all rows are read."""
         nameless = f"{plural(self.n_nameless, 'row')} without a name skipped" if self.n_nameless else ""
-        unused = self.table.unused({*chain.from_iterable(self.columns.values()), *used}) if self.is_table else ""
+        read = chain.from_iterable(names for meaning, names in self.columns.items() if meaning != "subspecies")
+        unused = self.table.unused({*read, *used}) if self.is_table else ""
         return [note for note in (*self.table.notes, *self._guesses, nameless, unused) if note]
 
     def _row(self, line: int, cells: Mapping[str, str]) -> NameRow:
@@ -229,10 +235,19 @@ class NamesFile:
         scientific = with_genus(first("scientific"), genus)
         if not scientific and epithet:
             scientific = f"{genus.capitalize()} {epithet.lower()}" if genus and " " not in epithet else ""
+        third = _THIRD.match(first("subspecies"))
+        is_binomial = len((plain := without_authorship(scientific)).split()) == 2
         common, others = first("common"), tuple(filter(None, map(first, (*IN_LANGUAGES, "code"))))
         if not (scientific or common or others):
             scientific = next(filter(None, map(first, _HIGHER)), "")
-        return NameRow(line=line, scientific=scientific, common=common, others=others, cells=cells)
+        return NameRow(
+            line=line,
+            scientific=scientific,
+            subspecies=f"{plain} {third[1]}" if third and is_binomial else "",
+            common=common,
+            others=others,
+            cells=cells,
+        )
 
 
 def has_names(found: Collection[str]) -> bool:

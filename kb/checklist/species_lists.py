@@ -97,7 +97,7 @@ def read_list(source: Path | bytes, place: str = "") -> ListedNames:
             listed = _of_bar_chart(lines) or ListedNames(
                 kind="names", lines=tuple(ListedName(names=row.names) for row in file.rows())
             )
-        listed = replace(listed, notes=tuple(file.notes()))
+        listed = replace(listed, notes=tuple(file.notes(file.columns.get("subspecies", ()))))
     if not listed.lines:
         raise BadInput(f"{place}: expected names of species, found none.")
     return listed

@@ -84,6 +84,9 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     if not file.is_table:
         for line, text in file.lines(may_have_cells=True):
             cells = cells_of(text, file.table.separator or ",")
+            if any(cells[2:]):
+                hint = "Put quotation marks around an address that contains the separator."
+                raise file.table.refused(f"expected a name and an address, got {text!r}", line=line, hint=hint)
             yield line, dict(zip(("common", "address"), cells, strict=False)) | {"may be a term": "yes"}
         return
     is_mixed = any(fold(name) == "name" for name in file.columns.get("common", ()))

@@ -50,10 +50,13 @@ TERMS_FOLDER = "terms"
 CREDITS = "credits.csv"
 CREDIT_HEADINGS = {
     "file": ("file", "file name", "photo", "image"),
-    "author": ("author", "photographer", "creator", "credit"),
-    "licence": ("licence", "license"),
+    "author": (
+        "author", "photographer", "creator", "credit", "rights holder", "copyright holder", "copyright", "artist",
+        "owner", "fotograf", "urheber", "autor", "auteur", "photographe", "fotografo", "autore",
+    ),
+    "licence": ("licence", "license", "rights", "lizenz", "licencia", "licenza", "licenca", "licentie", "licens"),
     "url": ("url", "source", "link"),
-}
+}  # fmt: skip
 """Column -> its headings in `credits.csv`."""
 EMPTY = 0
 """Revision of a folder without text and photos."""
@@ -238,13 +241,14 @@ def _read_credits(folder: Path) -> list[dict[str, str]]:
     path = next(filter(_is_credits, folder.iterdir()), None)
     if path is None:
         return []
-    table = open_table(path, CREDIT_HEADINGS, needed=lambda found: "file" in found)
+    table = open_table(path, CREDIT_HEADINGS, needed=lambda found: "file" in found and len(found) > 1)
     if table.heading_line is None:
         got = ", ".join(table.first) or "an empty file"
         raise table.refused(f"expected the columns file,author,licence,url, got {got}", line=table.first_line)
     column_of = {meaning: columns[0] for meaning, columns in table.columns.items()}
     rows = table.frame.to_dict("records")
-    for note in table.notes:
+    unused = table.unused({column for columns in table.columns.values() for column in columns})
+    for note in filter(None, (*table.notes, unused)):
         _log.warning("%s: %s", path, note)
     found = [{meaning: row[column] for meaning, column in column_of.items()} for row in rows]
     return [credit for credit in found if credit["file"]]

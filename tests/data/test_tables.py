@@ -26,8 +26,8 @@ def rows_of(content: bytes, *, known: dict[str, tuple[str, ...]] = NAMES) -> tup
     """Return line number -> cells of the columns `scientific` and `common`, and the notes."""
     table = open_table(content, known, place="list.csv")
     columns = [names[0] for names in table.columns.values()] or [LINE]
-    frame = table.frame[columns]
-    return {int(line): row for line, row in zip(frame.index, frame.values.tolist(), strict=True)}, table.notes
+    rows = ((line, row) for each in table.chunks() for line, row in each[columns].iterrows())
+    return {int(line): row.tolist() for line, row in rows}, table.notes
 
 
 PLAIN = "Scientific name,Common name\nParus major,Great Tit\n"

@@ -123,6 +123,16 @@ def test_families_of_a_list_stand_for_their_species(tmp_path: Path) -> None:
     assert records.taxon_ids == {"hirundo-rustica"}  # a bird that was not identified
 
 
+def test_a_third_word_in_a_column_of_its_own_counts() -> None:
+    """*Pica pica* with the subspecies *hudsonia* is no Eurasian Magpie."""
+    for text in (
+        "Genus,Species,Subspecies\nPica,pica,hudsonia\n",
+        "Species,Subspecies\nPica pica,Pica pica hudsonia\n",
+        'scientificName,infraspecificEpithet\n"Pica pica (Linnaeus, 1758)",hudsonia\n',
+    ):
+        assert read_list(text.encode()).lines[0].names == ("Pica pica hudsonia",), text
+
+
 def test_a_name_matched_without_its_bracket_or_third_word_is_told(tmp_path: Path) -> None:
     found = matched(tmp_path, "Great Tit (Old World)\nTurdus merula nonsensus\nBarn Swallow (White-bellied)\n")
     assert [(name.name, name.taxon.scientific_name) for name in found.partial] == [

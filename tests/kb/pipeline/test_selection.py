@@ -97,6 +97,15 @@ def test_genus_and_epithet_may_stand_in_two_columns(tmp_path: Path) -> None:
     assert [taxon.scientific_name for taxon, _ in pages] == ["Turdus merula", "Rana arvalis"]
 
 
+@pytest.mark.parametrize("heading", ["", "species,address\n"])
+def test_an_address_is_never_cut_at_a_comma(tmp_path: Path, heading: str) -> None:
+    """Nor is its row skipped."""
+    table = tmp_path / "pages.csv"
+    table.write_text(f"{heading}Great Tit,https://x.test/b\nMallard,https://x.test/a,b\n")
+    with pytest.raises(BadInput, match=f"line {3 if heading else 2}"):
+        read_pages(table, load_checklist())
+
+
 def test_a_wiki_selects_by_taxon_list_or_category(wiki: FaultyWiki) -> None:
     cases: tuple[tuple[dict[str, str], list[str], set[str]], ...] = (
         ({}, ["Falconidae"], {"Falco columbarius"}),

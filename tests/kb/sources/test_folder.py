@@ -163,3 +163,26 @@ def test_photos_have_the_extensions_of_cameras_and_credits_the_spelling_of_other
     (hoopoe / "Credits.csv").write_text("file,author\na.hif,Ann\nA.HIF,Bob\n")
     [(_, failed)] = source.fetch_anchors([("a-b", articles(source)[1])], limit=9)
     assert isinstance(failed, Failure) and "two lines for a.HIF" in failed.reason
+
+
+@pytest.mark.parametrize(
+    ("credits", "found"),
+    [
+        ("Datei;File;Urheber;Lizenz\n1;a.jpg;Ann;CC BY 4.0\n", ("Ann", "CC BY 4.0")),
+        ("file,rights holder,license\na.jpg,Ann,CC BY 4.0\n", ("Ann", "CC BY 4.0")),
+        ("file,terms\na.jpg,CC BY 4.0\n", "expected the columns file,author,licence,url, got file, terms"),
+        ("file,author,licence\na.jpg,Smith, Ann,CC BY 4.0\nb.jpg,Bob,CC0\n", "line 2: 1 row with more cells"),
+    ],
+)
+def test_no_photo_with_a_credit_becomes_an_own_one(tmp_path: Path, credits: str, found: object) -> None:
+    """A credit is read, or all photos of the species fail."""
+    (tmp_path / "Upupa epops").mkdir()
+    (tmp_path / "Upupa epops" / "a.jpg").write_bytes(jpeg(size=(64, 64)))
+    (tmp_path / "Upupa epops" / "credits.csv").write_text(credits)
+    source = FolderSource(tmp_path)
+    [article] = articles(source)
+    [(_, batch)] = source.fetch_anchors([("a-b", article)], limit=9)
+    if isinstance(batch, Failure):
+        assert isinstance(found, str) and found in batch.reason
+    else:
+        assert [(image.anchor.author, image.anchor.licence) for image in batch.images] == [found]
