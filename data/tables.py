@@ -20,6 +20,7 @@ import csv
 import gzip
 import html
 import io
+import logging
 import re
 import unicodedata
 import zipfile
@@ -40,6 +41,7 @@ from data.words import plural
 if TYPE_CHECKING:
     import pandas as pd
 
+_log = logging.getLogger(__name__)
 LINE: Final = "line"
 """The column of a file without a known heading."""
 EMPTY: Final = ("NA", "N/A", "n/a", "NaN", "nan", "#N/A", "NULL")
@@ -172,8 +174,8 @@ def open_table(
     return opened(reading, place, headings, needed)
 
 
-def read_text(source: Path | bytes, place: str = "", *, member: str | None = None) -> tuple[str, list[str]]:
-    """Return the whole text of a file in any encoding, with line feeds as line ends, and notes as of `Table`.
+def read_text(source: Path | bytes, place: str = "", *, member: str | None = None) -> str:
+    """Return the whole text of a file in any encoding, with line feeds as line ends; a guessed encoding is logged.
 
     Raises:
         BadInput: if there is no such file, or it is no text.
@@ -184,7 +186,9 @@ def read_text(source: Path | bytes, place: str = "", *, member: str | None = Non
     encoding, notes = _encoding(reading, place)
     with _reading(reading, place) as stream:
         text = stream.read().decode(encoding)
-    return text.replace("\r\n", "\n").replace("\r", "\n"), notes
+    for note in notes:
+        _log.warning("%s: %s", place, note)
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def declared_table(

@@ -11,7 +11,7 @@ from data.errors import BadInput
 from data.records import LeftOut, Taxon
 from kb import reasons
 from kb.checklist.name_files import IN_LANGUAGES, NamesFile, common_names_in, synonyms_in
-from kb.checklist.names import fold, without_authorship
+from kb.checklist.names import fold, parse_name, without_authorship
 from kb.checklist.selection import RANKS_ABOVE, choices, limits_of, misspelt_genus, own_taxon, taxa_named
 from kb.checklist.stored.formats import SYNONYMS, language_of
 
@@ -156,7 +156,7 @@ def _named(checklist: Checklist, name: str, row: _Row) -> list[Taxon]:
 def _own(row: _Row, *, may_be_one_word: bool) -> Taxon | None:
     """Return a species outside the checklist, or None if the row has too little information."""
     common_names = tuple(dict.fromkeys((*row.common_names, *row.by_language.get("en", ()))))
-    if not (row.above or common_names or row.by_language):
+    if not (row.above or common_names or row.by_language) or parse_name(row.scientific).rank == "unnamed":
         return None
     try:
         made = own_taxon(row.plain, common_names=common_names, lineage=row.above, may_be_one_word=may_be_one_word)

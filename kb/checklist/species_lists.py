@@ -201,14 +201,14 @@ def _of_json(source: Path | bytes, place: str) -> ListedNames | None:
             return None
         if not head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith((b"[", b"{")):
             return None
-    text, notes = read_text(source, place)
+    text = read_text(source, place)
     try:
         read = load_json(text)
     except ValueError:
         return None
     entries = read.get("results", []) if isinstance(read, dict) else read
     rows = [_names_of_entry(entry) for entry in entries if isinstance(entry, str | dict)]
-    return replace(_listed("JSON", [(row, None) for row in rows]), notes=tuple(notes))
+    return _listed("JSON", [(row, None) for row in rows])
 
 
 def _names_of_entry(entry: str | dict[str, object]) -> list[str]:

@@ -54,7 +54,7 @@ def read_text_file(file: Path, *, licence: str | None = None, url: str | None = 
     Raises:
         BadInput: if it is no text.
     """
-    return OwnText(text=read_text(file)[0], title=file.name, licence=licence, url=url)
+    return OwnText(text=read_text(file), title=file.name, licence=licence, url=url)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,7 +36,7 @@ def read_queries(path: Path) -> list[FileQuery]:
         lines = enumerate(read_lines(path), start=1)
         found = [_of_job(line, f"{path} line {n}") for n, line in lines if line.strip()]
     else:
-        found = [FileQuery(text=line.strip()) for line in read_text(path)[0].split("\n")]
+        found = [FileQuery(text=line.strip()) for line in read_text(path).split("\n")]
     if not any(query.text for query in found):
         raise BadInput(f"{path} has no queries.")
     return [query for query in found if query.text]

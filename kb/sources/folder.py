@@ -192,7 +192,7 @@ class FolderSource(ArticleSource):
         files, photos, _ = _contents(path)
         if not files and not photos:
             return LeftOut(name=page.title, reason=reasons.NO_PAGE, detail="missing, or without text and photos")
-        body = "\n\n".join([read_text(file)[0] for file in files])
+        body = "\n\n".join(map(read_text, files))
         if not body.strip() and not any(map(_is_readable, photos)):
             return LeftOut(name=page.title, reason=reasons.NO_PAGE, detail=f"{page.title}: no readable text or photo")
         return FetchedPage(

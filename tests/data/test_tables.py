@@ -192,9 +192,10 @@ def test_unused_columns_are_told() -> None:
     assert table.unused(table.heading) == ""
 
 
-def test_a_text_is_read_whole() -> None:
-    """For texts that are no tables."""
-    assert read_text("Störche\r\nb".encode("cp1252"), "a.txt")[0] == "Störche\nb"
+def test_a_text_is_read_whole(caplog: pytest.LogCaptureFixture) -> None:
+    """For texts that are no tables; a guess is told."""
+    assert read_text("Störche\r\nb".encode("cp1252"), "a.txt") == "Störche\nb"
+    assert "a.txt: read as Windows-1252 (a guess)" in caplog.text
 
 
 def test_pandas_is_loaded_with_the_first_table_alone() -> None:

@@ -154,7 +154,7 @@ class Archive:
 
     def text(self, name: str) -> str:
         """Return a small text file, such as `meta.xml`."""
-        return read_text(self._file(name), self._base(name), member=self._member(name))[0]
+        return read_text(self._file(name), self._base(name), member=self._member(name))
 
     def _file(self, name: str) -> Path:
         return self.path if self.is_single or self.is_zip else self.path / name

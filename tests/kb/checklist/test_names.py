@@ -204,12 +204,12 @@ def test_tables_and_lists_of_names_are_read(tmp_path: Path) -> None:
 def test_a_table_can_add_names_of_one_word_but_no_genera(tmp_path: Path) -> None:
     text = (
         "scientific_name,common_name,class\nPikachu,,Pokemon\nBulbasaur,Bulbasaur,\nEevee,,\neevee,,Pokemon\n"
-        "Turdus,,Aves\nTurduss,,Aves\nVanessa,,Insecta\nVanessa atalanta,,Insecta\n"
+        "Turdus,,Aves\nTurduss,,Aves\nVanessa,,Insecta\nVanessa atalanta,,Insecta\nRana sp.,a frog,\n"
     )
     found = read_names(table(tmp_path, text), CHECKLIST)
     assert [taxon.taxon_id for taxon in found.taxa] == ["pikachu", "bulbasaur", "vanessa-atalanta"]
     assert found.taxa[0].lineage == {"class": "Pokemon"}
-    assert [row.name for row in found.left_out] == ["Eevee", "eevee", "Turdus", "Turduss", "Vanessa"]
+    assert [row.name for row in found.left_out] == ["Eevee", "eevee", "Turdus", "Turduss", "Vanessa", "Rana sp."]
 
 
 def test_a_bad_table_is_refused_with_the_reason_and_line(tmp_path: Path) -> None:
