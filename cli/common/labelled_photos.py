@@ -125,4 +125,6 @@ def _table(path: Path) -> _Labels:
             expected = f"expected as split {', '.join(SPLITS)} or nothing, got {split}"
             raise file.table.refused(expected, line=row.line)
         labels.append((path.parent / photo, row.names, SPLITS.get(split)))
+    for note in file.table.notes:
+        output.note(f"{path}: {note}")
     return labels

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from kb.checklist.names import fold
 from kb.checklist.selection import species_named
 from kb.sources.web_pages import page_of
 
+_log = logging.getLogger(__name__)
 _HEADINGS: Final = {"address": ("address", "url", "page", "link", "file"), "term": ("term",)}
 HINT = "Expected a name and an address a row, such as: Mallard,https://example.org/mallard"
 
@@ -81,6 +83,8 @@ def read_pages(path: Path, checklist: Checklist, held: Sequence[Taxon] = ()) -> 
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield line and cells of each row by meaning; without a heading, those of a name and an address."""
     file = NamesFile(path, also=_HEADINGS, needed=lambda found: "address" in found)
+    for note in file.table.notes:
+        _log.warning("%s: %s", path, note)
     if not file.is_table:
         for line, text in file.lines(may_have_cells=True):
             cells = cells_of(text, file.table.separator or ",")

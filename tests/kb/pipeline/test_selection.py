@@ -90,11 +90,12 @@ def test_a_folder_selects_species_by_taxa_or_names_and_reports_the_others(folder
     assert species_of(select_from_folder(folder, ["Falconidae"], names=names)) == set()
 
 
-def test_genus_and_epithet_may_stand_in_two_columns(tmp_path: Path) -> None:
+def test_genus_and_epithet_may_stand_in_two_columns(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     table = tmp_path / "pages.csv"
-    table.write_text("genus,species,url\nTurdus,merula,https://x.test/a\nRana,arvalis,https://x.test/b\n")
+    table.write_text("Mine\ngenus,species,url\nTurdus,merula,https://x.test/a\nRana,arvalis,https://x.test/b\n")
     pages = read_pages(table, load_checklist()).pages
     assert [taxon.scientific_name for taxon, _ in pages] == ["Turdus merula", "Rana arvalis"]
+    assert "1 row above the heading skipped" in caplog.text
 
 
 @pytest.mark.parametrize("heading", ["", "species,address\n"])
