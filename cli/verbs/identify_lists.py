@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 SUFFIXES: Final = (".csv", ".tsv", ".txt", ".xlsx", ".json")
 HEADINGS: Final[Mapping[str, Sequence[str]]] = {
     "path": ("path", "file path", "image path", "source file", "file", "file name", "image", "photo"),
-    "folder": ("relative path",),
+    "folder": ("relative path", "directory"),
 }
-"""Meaning -> headings: of our own lists and output, Camtrap DP (filePath), exiftool (SourceFile), Timelapse (File)."""
+"""Meaning -> headings: of our own lists and output, Camtrap DP (filePath), exiftool (SourceFile), Timelapse (File,
+RelativePath), camtrapR (Directory, FileName)."""
 THRESHOLD: Final = 0.2
 """Least score of a box, where MegaDetector's file names no other as typical of its model."""
 _OTHERS: Final = {"person": "person", "human": "person", "vehicle": "vehicle", "bird": "bird"}
@@ -128,7 +129,8 @@ def _of_megadetector(file: Path) -> Listed:
             if image.get("failure") or image.get("detections") is None:
                 counts["failure"] += 1  # our detector looks at it
                 continue
-            found = [_detection(each, names) for each in image["detections"] if float(each["conf"]) >= least]
+            sure = [each for each in image["detections"] if float(each["conf"]) >= least]
+            found = [_detection(each, names) for each in sure if all(each["bbox"][2:])]  # rounded to nothing
             detections[path] = tuple(sorted(found, key=lambda each: -each.score))
             counts["blank"] += not found
     except OSError as error:

@@ -273,7 +273,7 @@ def _opened(
                 from data.images.raw import open_raw
 
                 content, exif, note = stack.enter_context(open_raw(path))
-                file = io.BytesIO(content)
+                file = io.BytesIO(_without_zeros(content))
         except (FileNotFoundError, NotADirectoryError):
             if is_web_address(name):
                 address = re.sub(":/+", "://", name, count=1)

@@ -97,6 +97,13 @@ def test_the_largest_jpeg_of_a_raw_photo_is_read_upright_with_time_and_a_note(
     assert moment is not None and moment.time.isoformat() == "2024-05-04T06:12:33"
 
 
+def test_zeros_for_the_rest_of_a_raw_photo_are_no_picture(tmp_path: Path) -> None:
+    cut = b"II*\0" + bytes(60) + jpeg(600, 400)[:-900]
+    (tmp_path / "a.NEF").write_bytes(cut + bytes(10_000))
+    with pytest.raises(BadImage, match="is damaged or incomplete"):
+        read_photo(tmp_path / "a.NEF")
+
+
 def test_a_raw_photo_beside_an_image_of_its_name_is_its_pair(tmp_path: Path) -> None:
     for name in ("a.JPG", "a.NEF", "b.nef", "b.xmp", "sub/a.nef"):
         (tmp_path / name).parent.mkdir(exist_ok=True)

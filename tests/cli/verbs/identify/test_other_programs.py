@@ -16,6 +16,7 @@ SPECIESNET = json.dumps({"predictions": [
     {"filepath": f"drawings/{OWL}", "detections": [
         {"category": "1", "label": "animal", "conf": 0.9, "bbox": [0.1, 0.1, 0.8, 0.8]},
         {"category": "2", "label": "human", "conf": 0.9, "bbox": [0, 0, 0.1, 0.1]},
+        {"category": "1", "label": "animal", "conf": 0.9, "bbox": [0.5, 0.1, 0.0, 0.1]},
     ]},
     {"filepath": f"drawings/{JAY}", "failures": ["DETECTOR"]},
 ]})  # fmt: skip
@@ -39,6 +40,7 @@ MEGADETECTOR: dict[str, Any] = {
     [
         ("TimelapseData.csv", TIMELAPSE),
         ("media.csv", CAMTRAP_DP),
+        ("record_table.csv", f"Station,Directory,FileName\nA,drawings,{OWL}\nA,drawings,{JAY}\n"),
         ("names.csv", f"status,image,note\nidentified,drawings/{OWL},a\nidentified,drawings/{JAY},b\n"),
         ("predictions.json", SPECIESNET),
         ("list.txt", f"drawings/{OWL}\ndrawings/{JAY}\n"),
