@@ -88,8 +88,9 @@ def records(row: Identification, per: Rows = "photos") -> list[dict[str, object]
         record |= {"group": row.group, "n_photos": len(row.photos)}
         record["photos"] = _SEPARATOR.join(photo.image for photo in row.photos)
         record["unreadable_photos"] = _SEPARATOR.join(photo.image for photo in row.photos if photo.error) or None
-    record["notes"] = " ".join(row.notes) or None
-    record["answer"] = None if row.status == "error" else message_of(row).headline
+    message = None if row.status == "error" else message_of(row)
+    record["notes"] = " ".join(row.notes if message is None else message.notes) or None
+    record["answer"] = None if message is None else message.headline
     for name, candidate in zip(("first", "second"), row.candidates, strict=False):
         record |= {f"{name}_candidate": candidate_name(candidate), f"{name}_confidence": candidate.confidence}
     if per == "photos":

@@ -45,7 +45,10 @@ def read_expected(store: KnowledgeBase, file: Path, off_list_share: float, *, qu
     if matched.partial:
         output.warn(partial_text(matched.partial))
     if not matched.taxon_ids:
-        hint = summary(matched) if matched.absent else "Expected one species per line, a CSV, or an eBird download."
+        hint = "Expected one species per line, a CSV, or an eBird download."
+        if unknown:
+            hint = "See the names above; full names, scientific names or --language (en_GB, en_US) tell species apart."
+        hint = summary(matched) if matched.absent else hint
         raise BadInput(f"No species of {file} is in {place_of(store.path)}.", hint=hint)
     if not quiet:
         for note in listed.notes:

@@ -45,8 +45,9 @@ class _Row:
 
     @property
     def names(self) -> list[str]:
-        """The names to look up, the scientific one first, also without its author."""
-        return [*dict.fromkeys(name for name in (self.scientific, self.plain, *self.common_names) if name)]
+        """The names to look up, the scientific one first, also without its author; else those in other languages."""
+        found = [*dict.fromkeys(name for name in (self.scientific, self.plain, *self.common_names) if name)]
+        return found or [name for names in self.by_language.values() for name in names]
 
     @property
     def plain(self) -> str:

@@ -129,6 +129,11 @@ def test_rows_without_a_name_and_unused_columns_are_told() -> None:
         assert any("read as scientific names" in note for note in NamesFile(text.encode()).notes())
 
 
+def test_a_table_with_names_in_another_language_alone_is_read(tmp_path: Path) -> None:
+    (robin,) = read_names(table(tmp_path, "Deutscher Name;Ort\nRotkehlchen;A\n"), CHECKLIST).taxa
+    assert robin.scientific_name == "Erithacus rubecula"
+
+
 def test_a_row_gives_synonyms_ranks_and_names_by_language(tmp_path: Path) -> None:
     species = read_names(table(tmp_path), CHECKLIST).taxa
     assert species[0] == Taxon(

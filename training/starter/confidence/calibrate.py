@@ -10,6 +10,7 @@ To be run again after each change of the shipped vectors.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -54,11 +55,11 @@ def fit_parameters(runs: Sequence[Run], mode: Mode, weights: FusionWeights | Non
 
     In complete knowledge bases the number of species only tells the models of the folds apart, so it has no part.
     """
-    scored = [(*pair, 1 / max(1, int(run.is_held.sum()))) for run in runs for pair in run.scored()]
+    scored = [(*pair, run.weight / max(1, int(run.is_held.sum()))) for run in runs for pair in run.scored()]
     temperature = round(fit_temperature(scored), _DIGITS)
     rows = np.concatenate([run.evidence(temperature) for run in runs])
     right, held = np.concatenate([run.right for run in runs]), np.concatenate([run.is_held for run in runs])
-    shares = np.concatenate([_shares(run.is_held) for run in runs])
+    shares = np.concatenate([run.weight * _shares(run.is_held) for run in runs])
 
     def fit(chosen: NDArray[np.bool_], is_true: NDArray[np.bool_], mass: str, shares: Scores) -> Coefficients:
         left_out = {f"mass_{rank}" for rank in RANKS} - {mass} | ({"log_species"} if mode == "complete" else set())
@@ -122,32 +123,44 @@ def fit_all(runs: Mapping[str, Sequence[Run]]) -> dict[str, dict[Mode, Parameter
     return found
 
 
-def runs_of(world: World, new: Sequence[World], presets: Sequence[str], *, n: int, seed: int) -> dict[str, list[Run]]:
+LITTLE_KNOWN: Final = 0.2
+"""Weight of the worlds of the folds, whose held photos are half of species with one or two reference photos: the hidden
+half shows none of these, so that fits to it alone hold any such answer for wrong. Photos that people take are mostly of
+well-known species."""
+
+
+def runs_of(world: World, folds: Sequence[World], presets: Sequence[str], *, n: int, seed: int) -> dict[str, list[Run]]:
     """Return preset -> runs: of random parts of the shipped knowledge base, and of all of it.
 
     Args:
         world: photos of species that the shipped model knows.
-        new: the worlds of other models, with photos of species new to each; all of them weigh as much as those of
-            `world` in complete knowledge bases.
+        folds: worlds of other models, with photos of known species and of species new to each.
         presets: the presets.
         n: number of parts.
         seed: seed of the parts.
     """
-    parts, known = draw_runs(world, presets, n=n, seed=seed), complete_runs(world, presets)
-    unknown = [complete_runs(each, presets) for each in new]
+    n_each = round(LITTLE_KNOWN * n / max(1, len(folds)))
+    known_weight = len(folds) * (1 - LITTLE_KNOWN) / LITTLE_KNOWN
+    parts = [draw_runs(world, presets, n=n - n_each * len(folds), seed=seed)]
+    parts += [draw_runs(each, presets, n=n_each, seed=seed) for each in folds]
+    known, others = complete_runs(world, presets), [complete_runs(each, presets) for each in folds]
     return {
         preset: [
-            *(run for run in parts[preset] if run.mode != "complete"),
-            *known[preset] * len(new),
-            *(run for each in unknown for run in each[preset]),
+            *(run for each in parts for run in each[preset] if run.mode != "complete"),
+            *(replace(run, weight=known_weight) for run in known[preset]),
+            *(run for each in others for run in each[preset]),
         ]
         for preset in presets
     }
 
 
 def worlds_of_folds(study: Study, world: World) -> list[World]:
-    """Return the worlds of the models of the folds, with photos of species that are new to them."""
-    return [world_of_model(world, model, study.fold_queries(fold)) for fold, model in enumerate(study.folds)]
+    """Return the worlds of the models of the folds, with photos of known species and of species new to them."""
+    known = np.setdiff1d(study.collection.tuning, study.collection.all_aside)
+    return [
+        world_of_model(world, model, np.union1d(known, study.fold_queries(fold)))
+        for fold, model in enumerate(study.folds)
+    ]
 
 
 def weights_of(preset: str, mode: Mode) -> FusionWeights | None:
@@ -157,14 +170,14 @@ def weights_of(preset: str, mode: Mode) -> FusionWeights | None:
     return WEIGHTS["starter"]["several" if mode in ("several", "complete") else "single"]
 
 
-def shipped_calibration(world: World, new: Sequence[World]) -> Calibration:
+def shipped_calibration(world: World, folds: Sequence[World]) -> Calibration:
     """Return the calibration of the starter profile, for any knowledge base."""
     encoders = load_starter()
     return Calibration(
         profile=encoders.profile,
         kind="shipped",
         spaces=encoders.spaces,
-        parameters=fit_all(runs_of(world, new, sorted(PRESETS), n=N_KNOWLEDGE_BASES, seed=0)),
+        parameters=fit_all(runs_of(world, folds, sorted(PRESETS), n=N_KNOWLEDGE_BASES, seed=0)),
         fitted_on=(
             f"{N_KNOWLEDGE_BASES} random parts of the shipped knowledge base with 0 to 3 anchors a species, photos of "
             "held and of other species, a quarter of them made small; and all of it, with photos of known species and, "

@@ -224,17 +224,14 @@ def pictures(found: Answers) -> dict[str, str]:
     }  # fmt: skip
 
 
-def folds_of(study: Study, hidden: World, new: Sequence[World]) -> list[Judged]:
+def folds_of(study: Study, hidden: World, folds: Sequence[World]) -> list[Judged]:
     """Return the hidden half and the new species of the folds, each fold judged by a fit to the others."""
     fold_of, found = hidden.truth[: len(hidden.plain)] % N_FOLDS, []
     for fold in range(N_FOLDS):
-        others = runs_of(hidden.only(fold_of != fold), [*new[:fold], *new[fold + 1 :]], [PRESET], n=0, seed=0)
-        fitted = fit_all(others)[PRESET]["complete"]
-        runs = [
-            *complete_runs(hidden.only(fold_of == fold), [PRESET])[PRESET],
-            *complete_runs(new[fold], [PRESET])[PRESET],
-        ]
-        found.append(Judged.of(runs, fitted))
+        others = runs_of(hidden.only(fold_of != fold), [*folds[:fold], *folds[fold + 1 :]], [PRESET], n=0, seed=0)
+        new = folds[fold].only(~folds[fold].known)
+        runs = [*complete_runs(hidden.only(fold_of == fold), [PRESET])[PRESET], *complete_runs(new, [PRESET])[PRESET]]
+        found.append(Judged.of(runs, fit_all(others)[PRESET]["complete"]))
     return found
 
 

@@ -106,6 +106,11 @@ class World:
         """Photos that were not made small."""
         return np.arange(len(self.truth) // (1 + self.has_poor))
 
+    @cached_property
+    def known(self) -> NDArray[np.bool_]:
+        """Whether the model knows the species of each photo."""
+        return np.isin(self.truth, self.whole.trained)
+
     def with_poor(self, rng: np.random.Generator) -> IntArray:
         """Return the photos, a share of `POOR_SHARE` of them poor if there are poor ones."""
         is_poor = (rng.random(len(self.plain)) < POOR_SHARE) & self.has_poor
@@ -221,6 +226,8 @@ class Run:
     knowledge: Knowledge
     photos: IntArray
     rankings: Sequence[Ranking]
+    weight: float = 1.0
+    """Of its photos in a fit."""
 
     @cached_property
     def mode(self) -> Mode:
