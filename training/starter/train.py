@@ -71,7 +71,8 @@ def tuned(path: Path) -> Eye:
     stored = torch.load(path, map_location="cpu", weights_only=True)
     eye = Eye({name: Backbone(name) for name in stored["trunks"]}, LOOK_DIM)
     eye.load_state_dict(stored["state"])
-    return eye.eval()
+    eye.eval()
+    return eye
 
 
 def train_model(
