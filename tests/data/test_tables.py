@@ -9,6 +9,7 @@ import sys
 import zipfile
 from pathlib import Path
 
+import openpyxl
 import pytest
 
 from data.encodings import encoding_of
@@ -119,7 +120,6 @@ def test_utf_8_with_a_line_of_another_encoding_is_refused() -> None:
 
 def test_a_workbook_is_read_by_its_sheet_with_a_known_heading(tmp_path: Path) -> None:
     """Titles are skipped, numbers and dates are text, lines are those of the sheet."""
-    openpyxl = pytest.importorskip("openpyxl")
     book = openpyxl.Workbook()
     book.active.append(["About this list"])
     sheet = book.create_sheet("Birds")
