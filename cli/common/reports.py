@@ -171,7 +171,7 @@ def note_group(store: KnowledgeBase) -> None:
         output.note(
             "The small models that ship were trained on birds. Other groups are compared by general features: with two "
             "reference photos of each of 350 species, the first name was right for .68 of the photos (of birds, as if "
-            f"no model knew them; .94 with it). {BETTER}"
+            f"no model knew them). {BETTER}"
         )
     elif store.info.profile == BIRD_PROFILE and (n := n_others(store)):
         output.warn(bird_model_text(n))

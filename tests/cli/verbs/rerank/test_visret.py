@@ -138,9 +138,12 @@ def test_a_local_model_draws_by_its_settings(ranked: Any, photos: Path, monkeypa
         assert made["cache"].get("m", "a bird", 1) == found
 
 
-def test_text_baselines_connect_their_models(ranked: Any, server: OpenAIServer) -> None:
+def test_text_baselines_connect_their_models(ranked: Any, server: OpenAIServer, cli: Any, photos: Path) -> None:
     run, rows = ranked("rewrite")
     assert run.exit_code == 0 and "1 rewritten query" in run.stderr, run.stderr
+    given = ("--query", "a yellow bird", "--method", "similarity", "--format", "jsonl")
+    plain = cli.call("rerank", photos, *given, check=True).stdout.splitlines()
+    assert [row["score"] for row in rows] == [json.loads(line)["score"] for line in plain]
     assert (rows[0]["evaluation"], server.n_calls) == ("instruction: a yellow bird", 1)
     run, rows = ranked("captions", more=["--depth", "4"])
     assert run.exit_code == 0 and "4 captions, compared with the query by starter-words" in run.stderr, run.stderr
