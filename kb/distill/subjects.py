@@ -230,14 +230,17 @@ class NameHider:
         self._heads = {name.split()[-1] for name in taxon.common_names if len(name.split()) > 1}
 
     @cached_property
-    def _patterns(self) -> dict[str, re.Pattern[str]]:
-        """Patterns of a name by its place: inside, at the start, beside a sex, age or adjective, in a longer name."""
+    def _patterns(self) -> dict[str, str]:
+        """Patterns of a name by its place: inside, at the start, beside a sex, age or adjective, in a longer name.
+
+        `re` compiles and keeps those that are used: most sentences need two, and compiling takes longer than searching.
+        """
         names = "|".join(map(_flexible, self._names)) or "(?!)"
         name = rf"(?:{names})(?P<plural>(?:s|es)?)(?![\w-])"
         heads = "|".join(sorted({_flexible(head) for head in self._heads})) or "(?!)"
         # "The Asian openbill stork is": one more noun may follow the name.
         noun = rf"\s+(?!(?:{'|'.join(_ADVERBS)})\b)(?P<noun>[a-z]+)(?=\s+(?:is|are|has|have)\b)"
-        patterns = {
+        return {
             "inside": rf"(?i)(?<![\w-])(?P<det>(?:the|an?|this|other|most|all|some)\s+)?{name}(?P<own>['’]s?)?",
             "head": rf"(?i)^the (?:{heads})(?=\s+(?:is|has)\b)",
             "longer": rf"^(?:The|An?) (?:[A-Z][a-z]+ ){{1,2}}(?P<own>(?i:{name}))",  # "The Pacific banana slug"
@@ -248,12 +251,11 @@ class NameHider:
             "adjective": rf"(?i)(?<![\w-])(?P<who>{_WHO_ADJECTIVE})\s+{name}",
             "subject": rf"(?i)^{_DETERMINER}{name}(?:(?P<own>['’]s?)|{noun})?(?=[\s,])",
         }
-        return {place: re.compile(pattern) for place, pattern in patterns.items()}
 
     def names_another(self, sentence: str) -> bool:
         """Return whether a sentence is on another species, or of a genus or family on one of its own."""
         if self._is_of_several:
-            return self._patterns["longer"].match(sentence) is not None
+            return re.match(self._patterns["longer"], sentence) is not None
         found = _NAMED_SUBJECT.match(sentence) if self._has_name and is_about_another(sentence) else None
         last = singulars(words_of(found["subject"])[-1]) if found is not None else []
         is_kind = any(form in organisms() for form in last) and self._last_words.isdisjoint(last)
@@ -262,22 +264,24 @@ class NameHider:
     def hide(self, sentence: str) -> str:
         """Return the sentence with each name of the species replaced by a pronoun or "this species"."""
         by = self._patterns
-        if by["inside"].search(sentence) is None:
-            return capitalised(tidy(by["head"].sub("It", sentence)))
-        text = by["longer"].sub(r"\g<own>", sentence)
+        if re.search(by["inside"], sentence) is None:
+            return capitalised(tidy(re.sub(by["head"], "It", sentence)))
+        text = re.sub(by["longer"], r"\g<own>", sentence)
         # "An orchid with" has no verb for "it".
-        text = by["without verb"].sub(f"{'An' if self.noun[0] in 'aeiou' else 'A'} {self.noun}", text)
-        text = by["lead"].sub(lambda m: "They" if m["plural"] or m["verb"] == "are" else "It", text, count=1)
-        text = by["head"].sub("It", text)
-        text = by["before who"].sub(lambda m: capitalised(m["det"] + m["who"]), text)
-        text = by["after who"].sub(lambda m: m["who"] + "s" * (bool(m["plural"]) and not m["who"].endswith("s")), text)
-        text = by["adjective"].sub(lambda m: f"{m['who']} {_plural(self.noun) if m['plural'] else self.noun}", text)
-        text = by["subject"].sub(self._pronoun, text, count=1)
-        return capitalised(tidy(_ONLY_A_NAME.sub("", by["inside"].sub(self._common, text))))
+        text = re.sub(by["without verb"], f"{'An' if self.noun[0] in 'aeiou' else 'A'} {self.noun}", text)
+        text = re.sub(by["lead"], lambda m: "They" if m["plural"] or m["verb"] == "are" else "It", text, count=1)
+        text = re.sub(by["head"], "It", text)
+        text = re.sub(by["before who"], lambda m: capitalised(m["det"] + m["who"]), text)
+        text = re.sub(
+            by["after who"], lambda m: m["who"] + "s" * (bool(m["plural"]) and not m["who"].endswith("s")), text
+        )
+        text = re.sub(by["adjective"], lambda m: f"{m['who']} {_plural(self.noun) if m['plural'] else self.noun}", text)
+        text = re.sub(by["subject"], self._pronoun, text, count=1)
+        return capitalised(tidy(_ONLY_A_NAME.sub("", re.sub(by["inside"], self._common, text))))
 
     def names_in(self, sentence: str) -> list[str]:
         """Return the names of the species in a sentence."""
-        return [found[0] for found in self._patterns["inside"].finditer(sentence)]
+        return [found[0] for found in re.finditer(self._patterns["inside"], sentence)]
 
     def _common(self, found: re.Match[str]) -> str:
         if _QUALIFIED.search(found.string[: found.start()]):
