@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from io import BytesIO
@@ -126,9 +127,17 @@ def _at_once(reply: ChatReply, _form: Form) -> Seen:
     return False, seen, f"max_tokens = {most} saves this. {THINKING_HINT}"
 
 
-def _colour(reply: ChatReply, _form: Form) -> Seen:
-    is_red = any(word in reply.text.lower() for word in ("red", "crimson", "scarlet"))
-    return is_red, f"called a red picture {_quoted(reply)}"
+_WORDS: Final = {"red": r"\b(?:red|crimson|scarlet)", "blue": r"\b(?:blue|navy|azure)"}
+
+
+def _colours(*shown: str) -> Callable[[ChatReply, Form], Seen]:
+    """Return the reading of what a model calls pictures of some colours."""
+
+    def read(reply: ChatReply, _form: Form) -> Seen:
+        is_seen = all(re.search(_WORDS[colour], reply.text, re.IGNORECASE) for colour in shown)
+        return is_seen, f"called {' and '.join(f'a {colour} picture' for colour in shown)} {_quoted(reply)}"
+
+    return read
 
 
 def _yes_or_no(reply: ChatReply, form: Form) -> Seen:
@@ -177,10 +186,10 @@ _QUESTIONS: Final[dict[str, tuple[str, tuple[str, ...], dict[str, Any], Callable
     "answers at once": (
         "A flock of 17 gulls meets one of 26 terns, and 9 gulls leave. How many birds remain? Reply with the number.",
         (), {"max_tokens": _ROOM}, _at_once),
-    "vision": ("What colour is this picture? Answer with one word.", ("red",), {}, _colour),
+    "vision": ("What colour is this picture? Answer with one word.", ("red",), {}, _colours("red")),
     "several pictures": (
-        "Which colours are these two pictures?", ("red", "blue"), {},
-        lambda reply, _: (True, f"called a red and a blue picture {_quoted(reply)}")),
+        "What colour is each of these two pictures? Answer with two words.", ("red", "blue"), {},
+        _colours("red", "blue")),
     "logprobs": (
         "Is this picture red? Answer with the single word Yes or No and write nothing else.",
         ("red",), {"top_logprobs": 20, "max_tokens": 5, "first_words": ("yes", "no")}, _yes_or_no),

@@ -21,7 +21,9 @@ YES = (("Yes", -0.1, (("Yes", -0.1), ("No", -2.4))),)
 def ideal(call: Call) -> Reaction:
     """React as a model with every ability."""
     if call.images:
-        return Answer(text="Yes", logprobs=YES) if "Yes or No" in call.text else "Red."
+        if "Yes or No" in call.text:
+            return Answer(text="Yes", logprobs=YES)
+        return "Red." if len(call.images) == 1 else "Red, blue."
     if "response_format" in call.payload or "JSON schema" in call.text:
         return '{"legs": 8, "animal": "spider"}'
     if "speculum" in call.text:
@@ -61,12 +63,13 @@ def test_abilities_of_models_are_found_and_missing_ones_explained(cli: Any, tmp_
             {"vision", "several pictures", "logprobs"},
         ),
         (OpenAIServer(lambda call: one_image if len(call.images) > 1 else ideal(call)), {"several pictures"}),
+        (OpenAIServer(lambda call: "Red." if len(call.images) > 1 else ideal(call)), {"several pictures"}),
         (OpenAIServer(as_kind(ideal, Kind(name="", thinking="tags"))), {"answers at once"}),
     ):
         with server:
             settings(tmp_path, server.base_url, "vision")
             outcome = cli.call("doctor", "--format", "json")
-        assert ("--method decompose" in outcome.stdout) == (lacking == {"several pictures"})
+        assert ("--method decompose" in outcome.stdout) == ("only supports a single image" in outcome.stdout)
         assert outcome.exit_code == (3 if "vision" in lacking else 0)
         assert {ability for (_, ability), is_there in abilities(outcome).items() if not is_there} == lacking
     with OpenAIServer(lambda call: "ready" if call.payload["stream"] else Status(status=400)) as server:
