@@ -233,7 +233,7 @@ class NameHider:
     def _patterns(self) -> dict[str, str]:
         """Patterns of a name by its place: inside, at the start, beside a sex, age or adjective, in a longer name.
 
-        `re` compiles and keeps those that are used: most sentences need two, and compiling takes longer than searching.
+        `re` compiles a pattern when it is used first: most sentences need two, and compiling is slower than searching.
         """
         names = "|".join(map(_flexible, self._names)) or "(?!)"
         name = rf"(?:{names})(?P<plural>(?:s|es)?)(?![\w-])"
