@@ -131,7 +131,7 @@ _WORDS: Final = {"red": r"\b(?:red|crimson|scarlet)", "blue": r"\b(?:blue|navy|a
 
 
 def _colours(*shown: str) -> Callable[[ChatReply, Form], Seen]:
-    """Return the reading of what a model calls pictures of some colours."""
+    """Return the reading of a reply that names the colours of pictures."""
 
     def read(reply: ChatReply, _form: Form) -> Seen:
         is_seen = all(re.search(_WORDS[colour], reply.text, re.IGNORECASE) for colour in shown)
