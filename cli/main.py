@@ -42,6 +42,7 @@ VERBS: Final = {
     "verify": "Check a knowledge base, and repair it where possible.",
     "lint": "Check every sentence of a summary against its evidence.",
     "credits": "Print the attribution of every article and photo.",
+    "serve": "Open a page to identify photos, with an HTTP API.",
     "eval": "Measure results, with intervals and paired tests.",
     "doctor": "Check the installation and the models of the settings.",
     "bench": "Measure speed on this machine.",

@@ -19,14 +19,15 @@ if TYPE_CHECKING:
 
 def render(package: str, template: str, **values: object) -> str:
     """Return a template of a package, filled in; a missing value is an error."""
-    return _environment(package).get_template(template).render(values)
+    return environment(package).get_template(template).render(values)
 
 
 @lru_cache(maxsize=4)
-def _environment(package: str) -> Environment:
+def environment(*packages: str) -> Environment:
+    """Return the templates of some packages, the first ones first, and of this one."""
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined  # not at the start of every command
 
-    loader = ChoiceLoader([PackageLoader(package), PackageLoader("data")])
+    loader = ChoiceLoader([PackageLoader(package) for package in (*packages, "data")])
     return Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
         keep_trailing_newline=True,
@@ -36,7 +37,7 @@ def _environment(package: str) -> Environment:
 def write_page(path: Path, package: str, template: str, **values: object) -> None:
     """Write a template of a package piece by piece; its values may be generators, and functions to call after them."""
     with replacing(path) as file, file.open("w", encoding="utf-8", errors="replace") as out:
-        out.writelines(_environment(package).get_template(template).generate(values))
+        out.writelines(environment(package).get_template(template).generate(values))
 
 
 def element(html: str, *values: object) -> Markup:

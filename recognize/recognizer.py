@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -210,9 +211,8 @@ class Recognizer:
         self.species_list = species_list
         self.prior = self._prior(species_list)
         """Prior of the species list."""
-        self.occurrence, self.place, self.place_odds, self.date = occurrence, place, place_odds, date
-        if date is not None and quarter_of(date) is None:
-            raise UsageError(f"Expected a date such as 2026-05-31, got {date}")
+        self.occurrence, self.place_odds = occurrence, place_odds
+        self._set_place(place, date)
         self._photos = KeptPhotos(encoders, batch_size=batch_size, engine=engine, given=detections or {})
         hint = f"kb status --kb {store.path} shows whether its build is finished."
         if not store.taxon_ids:
@@ -222,6 +222,21 @@ class Recognizer:
                 store.path, why="Neither texts nor reference photos in the knowledge base", hint=hint
             )
         check_contents(preset, self._knowledge, store.path)
+
+    def _set_place(self, place: Place | None, date: str | None) -> None:
+        if date is not None and quarter_of(date) is None:
+            raise UsageError(f"Expected a date such as 2026-05-31, got {date}")
+        self.place, self.date = place, date
+
+    def at(self, place: Place | None, date: str | None) -> Recognizer:
+        """Return the same recognizer for photos of another place and date, as in the arguments of this class.
+
+        Raises:
+            UsageError: for a date that is none.
+        """
+        other = copy(self)
+        other._set_place(place, date)
+        return other
 
     def identify(self, images: Iterable[Source]) -> Iterator[Identification]:
         """Yield a row for each bird of each photo, or for each encounter, in order; an error is a row too.

@@ -18,7 +18,7 @@ from recognize.settings import BIRD_PROFILE, GENERAL_PROFILE
 
 if TYPE_CHECKING:
     from kb.checklist.reconcile import MatchedName, UnmatchedName
-    from kb.lookup.entries import ListedSpecies
+    from kb.lookup.entries import FoundSpecies, ListedSpecies
     from kb.store.knowledge_base import KnowledgeBase
     from kb.store.status import FamilyCoverage
 
@@ -193,3 +193,22 @@ def bird_model_text(n: int) -> str:
         "compared, and confidence is estimated, by models trained on birds. Build another knowledge base for other "
         f"groups: it gets the profile {GENERAL_PROFILE}; {BETTER}"
     )
+
+
+def species_payload(found: FoundSpecies) -> dict[str, object]:
+    """Return a species as JSON values: every statement with source, evidence and quote, every photo with its credit."""
+    from data.codec import to_json
+
+    summary = found.entry.summary
+    payload = to_json(found.entry)
+    if summary is not None:
+        for statement, source in zip(payload["summary"]["statements"], found.sources, strict=True):
+            statement["source"] = to_json(source) if source is not None else None
+        for statement, passages in zip(payload["summary"]["statements"], found.quotes, strict=True):
+            # Without the article (bare facts) a statement has no evidence either.
+            for span, passage in zip(statement["evidence"], passages, strict=False):
+                span["quote"] = passage
+        payload["summary"] |= {"text": summary.text, "words": summary.words}
+    for given, anchor in zip(payload["anchors"], found.entry.anchors, strict=True):
+        given["credit"] = anchor.credit
+    return {**payload, "terms": [to_json(term) for term in found.terms]}

@@ -32,8 +32,10 @@ if TYPE_CHECKING:
 FILE_NAME = "fieldmark.toml"
 PREFIX = "FIELDMARK_"
 WIKI_PASSWORD = "FIELDMARK_WIKI_PASSWORD"
-# Variables for tests and CI, not settings of the product, and a secret, which no file may hold.
-NOT_SETTINGS = ("FIELDMARK_SHARED", "FIELDMARK_TEST_", WIKI_PASSWORD)
+TOKEN = "FIELDMARK_TOKEN"
+"""Variable with the token of `kb serve`."""
+# Variables for tests and CI, not settings of the product, and secrets, which no file may hold.
+NOT_SETTINGS = ("FIELDMARK_SHARED", "FIELDMARK_TEST_", WIKI_PASSWORD, TOKEN)
 ENDPOINTS: tuple[Literal["text", "vision", "search", "image"], ...] = ("text", "vision", "search", "image")
 GENERAL: Final[dict[str, str]] = {
     "": "cli.common.settings:Settings",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cli.common import options, output, wiring
-from cli.common.reports import NOTES, lineage_text, source_text, species_table
+from cli.common.reports import NOTES, lineage_text, source_text, species_payload, species_table
 from data.errors import BadInput
 from data.words import plural
 
@@ -46,25 +46,6 @@ def show(name: str, kb: Path | None, form: str) -> None:
         output.write_record(form, {"term": found}, lambda: term_text(found))
     else:
         output.write(output.as_json(species_payload(found)) if form == "json" else species_text(found))
-
-
-def species_payload(found: FoundSpecies) -> dict[str, object]:
-    """Return a species as JSON values: every statement with source, evidence and quote, every photo with its credit."""
-    from data.codec import to_json
-
-    summary = found.entry.summary
-    payload = to_json(found.entry)
-    if summary is not None:
-        for statement, source in zip(payload["summary"]["statements"], found.sources, strict=True):
-            statement["source"] = to_json(source) if source is not None else None
-        for statement, passages in zip(payload["summary"]["statements"], found.quotes, strict=True):
-            # Without the article (bare facts) a statement has no evidence either.
-            for span, passage in zip(statement["evidence"], passages, strict=False):
-                span["quote"] = passage
-        payload["summary"] |= {"text": summary.text, "words": summary.words}
-    for given, anchor in zip(payload["anchors"], found.entry.anchors, strict=True):
-        given["credit"] = anchor.credit
-    return {**payload, "terms": [to_json(term) for term in found.terms]}
 
 
 def species_text(found: FoundSpecies) -> str:

@@ -90,7 +90,17 @@ def card(
     entries: Sequence[SpeciesEntry],
     anchor_file: Callable[[str], Path],
 ) -> str:
-    """Return the page of one photo.
+    """Return the page of one photo; arguments as of `card_values`."""
+    return render("recognize", "card.html", **card_values(row, why, entries, anchor_file), entry=_entry(row))
+
+
+def card_values(
+    row: Identification,
+    why: Explanation | None,
+    entries: Sequence[SpeciesEntry],
+    anchor_file: Callable[[str], Path],
+) -> dict[str, object]:
+    """Return the values of `card_body.html` for one photo.
 
     `entries` are those of the candidates; `anchor_file` gives the file of an anchor by its SHA-256.
     """
@@ -104,27 +114,24 @@ def card(
         fill_in(shown, focus, is_answer=is_answer, anchor_file=anchor_file)
     readable = row.status != "error"
     others, about_others = _other_photos(row)
-    return render(
-        "recognize",
-        "card.html",
+    return {
         **_verdict(row),
-        title=f"{message_of(row).name} - {row.group or Path(row.image).name}",
-        entry=_entry(row),
-        picture=picture(row.shown_image, PHOTO_PX, "the photo", row.shown_box, _number(row)) if readable else "",
-        caption=_caption(row),
-        others=others,
-        about_others=about_others,
-        warnings=_warnings(row, why),
-        reading=_read(row.reader, row.candidates) if row.reader is not None and row.reader.agreement else None,
-        no_photos=NO_PHOTOS,
-        photos_command=photos_command(entries),
-        candidates=shown,
-        focus=shown[focus] if shown else None,
-        because=why.score_text if why is not None else "",
-        scores=scores_of(shown, row.preset) if shown else None,
-        similarities=similarities_of(shown, row.preset) if shown else None,
-        foot=_foot(row),
-    )
+        "title": f"{message_of(row).name} - {row.group or Path(row.image).name}",
+        "picture": picture(row.shown_image, PHOTO_PX, "the photo", row.shown_box, _number(row)) if readable else "",
+        "caption": _caption(row),
+        "others": others,
+        "about_others": about_others,
+        "warnings": _warnings(row, why),
+        "reading": _read(row.reader, row.candidates) if row.reader is not None and row.reader.agreement else None,
+        "no_photos": NO_PHOTOS,
+        "photos_command": photos_command(entries),
+        "candidates": shown,
+        "focus": shown[focus] if shown else None,
+        "because": why.score_text if why is not None else "",
+        "scores": scores_of(shown, row.preset) if shown else None,
+        "similarities": similarities_of(shown, row.preset) if shown else None,
+        "foot": _foot(row),
+    }
 
 
 def html_of(row: Identification) -> str:

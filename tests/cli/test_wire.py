@@ -11,7 +11,7 @@ from pathlib import Path
 
 from cli.verbs import identify_rows as rows
 from cli.verbs.identify_rows import evidence_text
-from cli.verbs.show import species_payload
+from cli.common.reports import species_payload
 from data import records as r
 from data.codec import to_json
 from kb.lookup.entries import FoundSpecies

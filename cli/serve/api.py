@@ -1,0 +1,150 @@
+"""The HTTP API: the records of the library as JSON, described by OpenAPI."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from starlette.responses import JSONResponse, Response
+
+from data.codec import to_json
+from data.errors import BadInput
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from cli.serve.site import Result, Site
+
+SCHEMA: Final = 1
+"""Version of the records; it grows when a field goes or changes its meaning."""
+LINES: Final = "application/x-ndjson"
+
+
+async def rows_of(request: Request, result: Result) -> Response:
+    """Return the rows of photos: an object with `schema` and `rows`, or lines for `Accept: application/x-ndjson`."""
+    rows = [to_json(row) for row in result.named()]
+    if LINES in request.headers.get("accept", ""):
+        lines = "".join(json.dumps({"schema": SCHEMA, **row}, ensure_ascii=False) + "\n" for row in rows)
+        return Response(lines, media_type=LINES)
+    return JSONResponse({"schema": SCHEMA, "result": f"/results/{result.id}", "rows": rows})
+
+
+async def search(site: Site, request: Request) -> Response:
+    """Return the species nearest to a description, as `kb search`."""
+    import kb
+
+    wanted, n = await _parameters(request, "q"), await _number(request, "n", 10, most=100)
+    found = await site.look_up(kb.search, site.store, wanted, site.sentence, n=n)
+    return JSONResponse({"schema": SCHEMA, "species": [to_json(each) for each in found]})
+
+
+async def species(site: Site, request: Request) -> Response:
+    """Return what is known of a species or a term, as `kb show`."""
+    from cli.common.reports import species_payload
+    from data.records import Term
+    from kb.lookup.entries import find_entry
+
+    found = await site.look_up(find_entry, site.store, request.path_params["name"])
+    shown = {"term": to_json(found)} if isinstance(found, Term) else species_payload(found)
+    return JSONResponse({"schema": SCHEMA, **shown})
+
+
+async def context(site: Site, request: Request) -> Response:
+    """Return what the knowledge base says of the species and terms in a query, as `kb context`."""
+    from kb.lookup.context import context as explain
+    from kb.lookup.context_settings import ContextSources
+
+    query = await _parameters(request, "q")
+    found = await site.look_up(explain, site.store, query, site.sentence, ContextSources(learn=False))
+    return JSONResponse({"schema": SCHEMA, **to_json(found)})
+
+
+async def _parameters(request: Request, name: str) -> str:
+    text = request.query_params.get(name, "").strip()
+    if not text:
+        raise BadInput(f"The parameter {name} is missing.", hint=f"{request.url.path}?{name}=red+crest")
+    if len(text) > 2_000:
+        raise BadInput(f"The parameter {name} has {len(text):,} characters, expected at most 2,000.")
+    return text
+
+
+async def _number(request: Request, name: str, default: int, *, most: int) -> int:
+    text = request.query_params.get(name, str(default))
+    if not text.isdecimal() or not 1 <= int(text) <= most:
+        raise BadInput(f"{name}: expected a number from 1 to {most}, got {text[:20]!r}.")
+    return int(text)
+
+
+async def description(_: Site, _request: Request) -> Response:
+    """Return the OpenAPI description of this API."""
+    return JSONResponse(openapi())
+
+
+def openapi() -> dict[str, Any]:
+    """Return the OpenAPI 3.1 description; its records are those of `docs/reference/generated/wire-formats.md`."""
+    from pydantic import TypeAdapter
+
+    from data.records import Context, Identification, TaxonMatch
+
+    schemas: dict[str, Any] = {}
+    for kind in (Identification, TaxonMatch, Context):
+        made = TypeAdapter(kind).json_schema(mode="serialization", ref_template="#/components/schemas/{model}")
+        schemas |= made.pop("$defs", {}) | {kind.__name__: made}
+
+    def query(name: str, kind: str = "string", *, needed: bool = True) -> dict[str, Any]:
+        return {"name": name, "in": "query", "required": needed, "schema": {"type": kind}}
+
+    def answer(**properties: Any) -> dict[str, Any]:  # noqa: ANN401
+        shape = {"type": "object", "properties": {"schema": {"type": "integer"}, **properties}}
+        return {
+            "200": {"description": "The answer.", "content": {"application/json": {"schema": shape}}},
+            "default": {"description": "Problem details.", "content": {"application/problem+json": {}}},
+        }
+
+    def several(name: str) -> dict[str, Any]:
+        return {"type": "array", "items": {"$ref": f"#/components/schemas/{name}"}}
+
+    form = {
+        "type": "object",
+        "required": ["photos"],
+        "properties": {
+            "photos": {"type": "array", "items": {"type": "string", "format": "binary"}},
+            "place": {"type": "string", "description": "City, country, US state, or latitude,longitude."},
+            "date": {"type": "string", "description": "ISO 8601."},
+        },
+    }
+    named = {"name": "name", "in": "path", "required": True, "schema": {"type": "string"}}
+    paths = {
+        "/api/v1/identify": {"post": {
+            "summary": "Identify the species in photos.", "responses": answer(rows=several("Identification")),
+            "requestBody": {"required": True, "content": {"multipart/form-data": {"schema": form}}},
+        }},
+        "/api/v1/search": {"get": {
+            "summary": "Find species by a description.", "responses": answer(species=several("TaxonMatch")),
+            "parameters": [query("q"), query("n", "integer", needed=False)],
+        }},
+        "/api/v1/species/{name}": {"get": {
+            "summary": "Show a species or a term by its name or id.", "responses": answer(), "parameters": [named],
+        }},
+        "/api/v1/context": {"get": {
+            "summary": "Explain the species and terms in a query.",
+            "responses": {**answer(), "200": {"description": "The answer.", "content": {
+                "application/json": {"schema": {"$ref": "#/components/schemas/Context"}}}}},
+            "parameters": [query("q")],
+        }},
+    }  # fmt: skip
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Fieldmark", "version": str(SCHEMA)},
+        "paths": paths,
+        "components": {"schemas": schemas},
+    }
+
+
+VIEWS: Final[Mapping[str, Callable[[Site, Request], Awaitable[Response]]]] = {
+    "/api/v1/search": search,
+    "/api/v1/species/{name}": species,
+    "/api/v1/context": context,
+    "/api/v1/openapi.json": description,
+}

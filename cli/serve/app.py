@@ -1,0 +1,122 @@
+"""The application: routes, uploads, and errors in the words of the library."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, Final
+
+from starlette.applications import Starlette
+from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from cli.serve import api, pages
+from cli.serve.guard import Guard, refused
+from cli.serve.site import MOST_PHOTOS, Site
+from data.errors import BadInput, FieldmarkError, UnknownTaxon, UsageError
+from data.pages import environment
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from starlette.requests import Request
+
+STATIC: Final = Path(__file__).with_name("static")
+_MOST_OF_A_FIELD: Final = 100_000  # bytes of a text
+
+
+def make_app(site: Site, *, token: str | None = None) -> Starlette:
+    """Return the application of an open site, which it closes at the end.
+
+    Args:
+        site: the open state.
+        token: needed in each request; None on a loopback address alone.
+    """
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        yield
+        site.close()
+
+    app = Starlette(
+        routes=[
+            Route("/healthz", _health),
+            *(Route(path, partial(view, site)) for path, view in pages.VIEWS.items()),
+            Route("/identify", partial(_identify, site, pages.result_address), methods=["POST"]),
+            Route("/api/v1/identify", partial(_identify, site, api.rows_of), methods=["POST"]),
+            *(Route(path, partial(view, site), methods=["GET", "POST"]) for path, view in api.VIEWS.items()),
+            Route("/static/page.css", _styles),
+            Mount("/static", StaticFiles(directory=STATIC)),
+        ],
+        middleware=[Middleware(Guard, token=token)],
+        exception_handlers={FieldmarkError: _told, HTTPException: _told_by_starlette, Exception: _defect},
+        lifespan=lifespan,
+    )
+    app.state.site = site
+    return app
+
+
+async def _styles(_: Request) -> Response:
+    """Return the styles of pages and cards, and of this server."""
+    shared = "".join(environment("recognize").get_template(name).render() for name in ("page.css", "card.css"))
+    return Response(shared + STATIC.joinpath("serve.css").read_text(encoding="utf-8"), media_type="text/css")
+
+
+async def _health(_: Request) -> Response:
+    return JSONResponse({"status": "ok"})
+
+
+async def _identify(site: Site, answer: Callable[..., Awaitable[Response]], request: Request) -> Response:
+    """Identify the photos of a form, field `photos`, with `place` and `date` if given."""
+    folder = site.new_folder()
+    async with request.form(max_files=MOST_PHOTOS, max_part_size=_MOST_OF_A_FIELD) as form:
+        given = [item for item in form.getlist("photos") if isinstance(item, UploadFile) and item.filename]
+        photos = [await _saved(item, folder / str(number)) for number, item in enumerate(given)]
+        texts: dict[str, str] = {name: str(form.get(name) or "").strip() for name in ("place", "date")}
+    return await answer(request, await site.identify(photos, **texts))
+
+
+async def _saved(item: UploadFile, folder: Path) -> Path:
+    """Write an uploaded photo to a new folder, under its own name as far as a file can have it."""
+    name = "".join(
+        letter for letter in PurePosixPath((item.filename or "").replace("\\", "/")).name if letter.isprintable()
+    )
+    stem, suffix = PurePosixPath(name.strip(". ") or "photo").stem, PurePosixPath(name).suffix
+    path = folder / f"{stem.encode()[:150].decode(errors='ignore')}{suffix.encode()[:20].decode(errors='ignore')}"
+    folder.mkdir()
+    with path.open("wb") as out:
+        while block := await item.read(1 << 20):
+            out.write(block)
+    return path
+
+
+def _told(request: Request, error: Exception) -> Response:
+    """Return an error of the library with its remedy."""
+    is_known = not isinstance(error, UnknownTaxon) and "/species/" not in request.url.path
+    status = 503 if not isinstance(error, BadInput | UsageError) else 400 if is_known else 404
+    return _error(request, status, str(error), getattr(error, "hint", None))
+
+
+def _told_by_starlette(request: Request, error: Exception) -> Response:
+    status, text = getattr(error, "status_code", 500), str(getattr(error, "detail", error))
+    if status == 404 and text == "Not Found":
+        text = "There is no such page."
+    return _error(request, status, text, None)
+
+
+def _defect(request: Request, _: Exception) -> Response:
+    """Return an error that says no more; the server logs it."""
+    return _error(request, 500, "A defect of Fieldmark: the server's terminal shows it.", None)
+
+
+def _error(request: Request, status: int, text: str, hint: str | None) -> Response:
+    if request.url.path.startswith("/api/"):
+        return refused(request, status, text, hint)
+    values: dict[str, Any] = {"title": "Not done", "text": text, "hint": hint or ""}
+    return HTMLResponse(pages.render("error.html", **values), status)

@@ -1,0 +1,188 @@
+"""The pages: photos and their results, species and searches."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from starlette.exceptions import HTTPException
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
+
+from data.pages import environment
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from starlette.requests import Request
+
+    from cli.serve.site import Result, Site
+
+View = Callable[["Site", "Request"], Awaitable[Response]]
+N_LATEST: Final = 12
+N_FOUND: Final = 24
+
+
+def render(template: str, **values: object) -> str:
+    """Return a page of the templates of the server."""
+    return environment("cli", "recognize").get_template(f"serve/{template}").render(values)
+
+
+def page(template: str, title: str, **values: object) -> Response:
+    """Return the response with a page."""
+    return HTMLResponse(render(template, title=title, **values))
+
+
+async def home(site: Site, _: Request) -> Response:
+    """Return the form for photos, with the latest results."""
+    latest = [(each.id, len(each.photos), each.photos[0].name) for each in reversed(site.results.values())]
+    has_place, n_species = site.recognizer.occurrence is not None, len(site.store.taxon_ids)
+    return page("home.html", "Identify", latest=latest[:N_LATEST], has_place=has_place, n_species=n_species)
+
+
+async def result_address(_: Request, result: Result) -> Response:
+    """Return the redirection to a result: to the card of the only bird, else to the list."""
+    only = "/0" if len(result.rows) == 1 else ""
+    return RedirectResponse(f"/results/{result.id}{only}", status_code=303)
+
+
+def _result(site: Site, request: Request) -> Result:
+    if (found := site.results.get(request.path_params["id"])) is None:
+        raise HTTPException(404, "This result is gone: photos are kept until the server stops. Send them again.")
+    return found
+
+
+async def results(site: Site, request: Request) -> Response:
+    """Return the answers for all birds of a request."""
+    from recognize.answers import message_of
+
+    result = _result(site, request)
+    places = {str(photo): place for place, photo in enumerate(result.photos)}
+    shown = [
+        (number, row, message_of(row), places[result.rows[number].image]) for number, row in enumerate(result.named())
+    ]
+    return page("results.html", "Results", result=result, shown=shown)
+
+
+async def table(site: Site, request: Request) -> Response:
+    """Return the rows of a request as a file: CSV with all columns, or JSON lines."""
+    from cli.common.output import json_lines
+    from data.frames import as_csv
+    from recognize import to_frame
+
+    form, rows = request.path_params["form"], _result(site, request).named()
+    if form not in ("csv", "jsonl"):
+        raise HTTPException(404, "Results are to be had as csv and jsonl.")
+    text = as_csv(await site.look_up(to_frame, rows)) if form == "csv" else json_lines(rows)
+    name = f'attachment; filename="fieldmark.{form}"'
+    kind = "text/csv" if form == "csv" else "application/x-ndjson"
+    return Response(text, media_type=kind, headers={"Content-Disposition": name})
+
+
+async def card(site: Site, request: Request) -> Response:
+    """Return the card of one bird."""
+    result, number = _result(site, request), request.path_params["number"]
+    if number >= len(result.rows):
+        raise HTTPException(404, f"This result has {len(result.rows)} birds.")
+    values = await site.look_up(_card_values, site, result, number)
+    return HTMLResponse(render("card.html", **values, result=result, number=number))
+
+
+def _card_values(site: Site, result: Result, number: int) -> dict[str, object]:
+    from recognize import explain
+    from recognize.cards.page import card_values
+
+    row, store = result.rows[number], site.store
+    why = explain(store, row) if row.candidates else None
+    entries = store.species([candidate.taxon_id for candidate in row.candidates])
+    return card_values(row, why, entries, store.anchor_path)
+
+
+async def photo(site: Site, request: Request) -> Response:
+    """Return a small picture of a photo of a request, without its EXIF data."""
+    result, number = _result(site, request), request.path_params["number"]
+    if number >= len(result.photos):
+        raise HTTPException(404, "This result has no such photo.")
+    return Response(await site.look_up(small_jpeg, result.photos[number]), media_type="image/jpeg")
+
+
+def small_jpeg(file: Path, side: int = 480) -> bytes:
+    """Return a picture encoded again, at most `side` pixels high and wide.
+
+    Raises:
+        BadImage: if it cannot be read.
+    """
+    import io
+
+    from data.images.decode import read_photo
+
+    shown = read_photo(file, min_side=side).image
+    shown.thumbnail((side, side))
+    shown.save(out := io.BytesIO(), "JPEG", quality=85)
+    return out.getvalue()
+
+
+async def species(site: Site, request: Request) -> Response:
+    """Return the species of a name or description, and the tree of a group."""
+    wanted, group = (request.query_params.get(name, "").strip()[:500] for name in ("q", "group"))
+    found, note, members = await site.look_up(_found, site, wanted, group)
+    return page("species_list.html", "Species", q=wanted, group=group, found=found, note=note, members=members)
+
+
+def _found(site: Site, wanted: str, group: str) -> tuple[list[Any], str, Mapping[str, list[Any]]]:
+    """Return species found by words with their descriptions, a note, and the species of a group by family."""
+    import kb
+    from kb.lookup.entries import list_species, missing_species, why_missing
+
+    store = site.store
+    if wanted:
+        matches = kb.search(store, wanted, site.sentence, n=N_FOUND)
+        missing = missing_species(store, wanted)
+        entries = {entry.taxon.taxon_id: entry for entry in store.species([match.taxon_id for match in matches])}
+        return (
+            [entries[match.taxon_id] for match in matches],
+            " ".join(why_missing(store, missing)) if missing else "",
+            {},
+        )
+    by_family: dict[str, list[Any]] = {}
+    for each in list_species(store, [group] if group else []):
+        by_family.setdefault(each.family or "no family", []).append(each)
+    return [], "", by_family
+
+
+async def one_species(site: Site, request: Request) -> Response:
+    """Return all that the knowledge base holds of a species or a term, by its id or any name."""
+    from kb.lookup.entries import find_entry
+
+    found = await site.look_up(find_entry, site.store, request.path_params["name"])
+    if not hasattr(found, "entry"):
+        return page("term.html", found.name, term=found)
+    relatives = await site.look_up(_relatives, site, found.entry.taxon)
+    return page("species.html", found.entry.taxon.common_name, found=found, relatives=relatives)
+
+
+def _relatives(site: Site, taxon: Any) -> list[Any]:  # noqa: ANN401
+    genus = taxon.lineage.get("genus")
+    return [each for each in site.store.taxa() if genus and each.lineage.get("genus") == genus and each != taxon]
+
+
+async def anchor(site: Site, request: Request) -> Response:
+    """Return the file of a reference photo."""
+    sha256 = request.path_params["sha256"]
+    path = site.store.anchor_path(sha256) if len(sha256) == 64 and sha256.isalnum() else None
+    if path is None or not path.is_file():
+        raise HTTPException(404, "There is no such reference photo.")
+    with path.open("rb") as file:
+        kind = "image/png" if file.read(4) == b"\x89PNG" else "image/jpeg"
+    return FileResponse(path, media_type=kind)
+
+
+VIEWS: Final[Mapping[str, View]] = {
+    "/": home,
+    "/results/{id}": results,
+    "/results/{id}/{number:int}": card,
+    "/results/{id}/photo/{number:int}": photo,
+    "/results/{id}/fieldmark.{form}": table,
+    "/species": species,
+    "/species/{name}": one_species,
+    "/anchors/{sha256}": anchor,
+}

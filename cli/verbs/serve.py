@@ -1,0 +1,67 @@
+"""`kb serve`: the page and the HTTP API."""
+
+from __future__ import annotations
+
+import secrets
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+
+import click
+
+from cli.common import options, output, wiring
+from cli.common.settings import TOKEN
+from data.errors import MissingDependency, MissingRequirement
+from recognize.settings import IdentifySettings
+
+
+@click.command()
+@options.kb_option("Knowledge base.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="Port; 0 takes a free one."
+)
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, metavar="ADDRESS",
+    help=f"Address to listen at; other machines need the token of {TOKEN}, or else the printed one.",
+)  # fmt: skip
+def serve(kb: Path | None, port: int, host: str) -> None:
+    """Open a page to identify photos and look up species, with an HTTP API below /api/v1.
+
+    The page works without the network. At 127.0.0.1 it answers this machine alone; at another --host each request needs
+    a token. Photos are kept in a temporary folder until the server stops. Stop it with Ctrl-C.
+    """
+    try:
+        import uvicorn
+
+        from cli.serve.app import make_app
+        from cli.serve.guard import LOOPBACK
+        from cli.serve.site import Site
+    except ModuleNotFoundError as error:
+        raise MissingDependency(error.name or "starlette", extra="serve") from error
+    import os
+
+    from cli.verbs.identify import limit_numpy_threads
+
+    limit_numpy_threads()
+    settings, method = options.settings(kb=kb), IdentifySettings()
+    token = None if host in LOOPBACK else os.environ.get(TOKEN) or secrets.token_urlsafe(16)
+    with ExitStack() as stack:
+        store = stack.enter_context(wiring.open_knowledge_base(settings))
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fieldmark-")))
+        recognizer = wiring.make_recognizer(
+            store, occurrence=wiring.occurrence_model(method.place_model, is_needed=False), place_odds=method.place_odds
+        )
+        site = Site(store, recognizer, wiring.load_encoders(store.info.profile).sentence, folder)
+        config = uvicorn.Config(
+            make_app(site, token=token), host=host, port=port, log_level="warning", access_log=False,
+            timeout_graceful_shutdown=5, server_header=False,
+        )  # fmt: skip
+        try:
+            listening = stack.enter_context(config.bind_socket())
+        except SystemExit as error:  # of uvicorn, which has logged the reason
+            raise MissingRequirement(
+                f"Port {port} of {host} is taken or not allowed.", hint="Choose another one: --port 8001."
+            ) from error
+        address = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}/"
+        output.note(f"Fieldmark is at {address}{f'?token={token}' if token else ''} (Ctrl-C stops it)")
+        uvicorn.Server(config).run(sockets=[listening])

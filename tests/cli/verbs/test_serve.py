@@ -1,0 +1,199 @@
+"""`kb serve`: photos, pages and the API over real HTTP, and requests that it refuses."""
+
+import csv
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import uvicorn
+
+CARDINAL = "cardinalis-cardinalis"
+Visit = Callable[[httpx.Client], None]
+
+
+@contextmanager
+def visiting(monkeypatch: pytest.MonkeyPatch, visit: Visit) -> Iterator[dict[str, Any]]:
+    """Let the server of `kb serve` run until a visit of its page ends; the errors of a visit fail the test."""
+    seen: dict[str, Any] = {}
+    run = uvicorn.Server.run
+
+    def run_for_a_visit(server: uvicorn.Server, sockets: Any = None) -> None:
+        seen["at"] = sockets[0].getsockname()
+
+        def visited() -> None:
+            while not server.started:
+                time.sleep(0.01)
+            try:
+                with httpx.Client(base_url=f"http://127.0.0.1:{seen['at'][1]}", timeout=60) as client:
+                    visit(client)
+            except BaseException as error:
+                seen["error"] = error
+            server.should_exit = True
+
+        threading.Thread(target=visited).start()
+        run(server, sockets)
+
+    monkeypatch.setattr(uvicorn.Server, "run", run_for_a_visit)
+    yield seen
+    if "error" in seen:
+        raise seen["error"]
+
+
+@pytest.fixture
+def serve(cli: Any, built_kb: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """A function that runs `kb serve` for a visit and returns what it prints."""
+
+    def serve(visit: Visit, *options: str) -> str:
+        with visiting(monkeypatch, visit):
+            said: str = cli.call("serve", "--kb", built_kb, "--port", "0", *options, check=True).stderr
+        return said
+
+    return serve
+
+
+def sent(*photos: Path, names: tuple[str, ...] = ()) -> list[tuple[str, tuple[str, bytes]]]:
+    named = names or tuple(photo.name for photo in photos)
+    return [("photos", (name, photo.read_bytes())) for photo, name in zip(photos, named, strict=True)]
+
+
+def test_photos_of_the_form_are_cards_a_list_and_tables(serve: Any, drawings: Path) -> None:
+    photo, nasty = drawings / f"{CARDINAL}.png", "../<b>x \u202e.png"
+
+    def visit(client: httpx.Client) -> None:
+        assert "Choose photos" in client.get("/").text
+        one = client.post("/identify", files=sent(photo))
+        address = one.headers["location"]
+        assert one.status_code == 303 and address.endswith("/0")
+        card = client.get(address).text
+        assert "Northern Cardinal" in card and f"<figcaption>{photo.name}" in card and "data:image/jpeg" in card
+        several = client.post("/identify", files=sent(photo, photo, names=(nasty, "notes.txt")), follow_redirects=True)
+        assert "2 answers" in several.text and "&lt;b&gt;x .png" in several.text and "<b>x" not in several.text
+        base = several.url.path
+        assert client.get(f"{base}/photo/0").content.startswith(b"\xff\xd8\xff")
+        rows = list(csv.DictReader(client.get(f"{base}/fieldmark.csv").text.splitlines()))
+        lines = client.get(f"{base}/fieldmark.jsonl").text.splitlines()
+        assert (
+            [row["image"] for row in rows]
+            == [json.loads(line)["image"] for line in lines]
+            == ["<b>x .png", "notes.txt"]
+        )
+        broken = client.post("/identify", files=[("photos", ("a.jpg", b"no photo"))], follow_redirects=True).text
+        assert "Photo unreadable" in broken and "a.jpg" in broken and "/tmp" not in broken
+        assert client.get(base).text.count("<img") == 2 and address.split("/")[2] in client.get("/").text
+        for gone in ("/results/none", f"{base}/9", f"{base}/photo/9", f"{base}/fieldmark.xls", "/nowhere"):
+            assert client.get(gone).status_code == 404, gone
+        assert client.post("/identify").status_code == 400
+
+    said = serve(visit)
+    assert "Fieldmark is at http://127.0.0.1:" in said and "token" not in said
+
+
+def test_species_are_found_by_description_name_and_group(serve: Any) -> None:
+    def visit(client: httpx.Client) -> None:
+        assert CARDINAL in client.get("/species").text
+        found = client.get("/species", params={"q": "red crest, black mask"}).text
+        assert found.index(CARDINAL) < found.index("</li>")
+        assert "<script>" not in client.get("/species", params={"q": "<script>x</script>"}).text
+        group = client.get("/species", params={"group": "Cardinalidae"}).text
+        assert CARDINAL in group and "corvus" not in group
+        page = client.get(f"/species/{CARDINAL}").text
+        assert "Cardinalis cardinalis" in page and "Reference photos" in page and "Written by" in page
+        anchor = page.partition('src="/anchors/')[2].partition('"')[0]
+        assert client.get(f"/anchors/{anchor}").headers["content-type"].startswith("image/")
+        missing = client.get("/species/Great Auk")
+        assert (missing.status_code, "That did not work" in missing.text) == (404, True)
+        assert client.get("/anchors/" + "0" * 64).status_code == 404
+        assert client.get("/healthz").json() == {"status": "ok"}
+        assert "--leaf" in client.get("/static/page.css").text and client.get("/static/page.js").status_code == 200
+
+    serve(visit)
+
+
+def test_the_api_gives_the_records_of_the_library(serve: Any, cli: Any, built_kb: Path, drawings: Path) -> None:
+    photo = drawings / f"{CARDINAL}.png"
+    command = ("identify", photo, "--kb", built_kb, "--format", "jsonl")
+    expected = json.loads(cli.call(*command, check=True).stdout)
+
+    def visit(client: httpx.Client) -> None:
+        answer = client.post("/api/v1/identify", files=sent(photo)).json()
+        assert answer["schema"] == 1
+        changing = {"image": photo.name, "seconds": answer["rows"][0]["seconds"]}
+        assert answer["rows"] == [expected | changing]
+        lines = {"Accept": "application/x-ndjson"}
+        streamed = client.post("/api/v1/identify", files=sent(photo, photo), headers=lines).text.splitlines()
+        assert [json.loads(line)["answer"]["name"] for line in streamed] == ["Cardinalis cardinalis"] * 2
+        (first,) = client.get("/api/v1/search", params={"q": "red crest, black mask", "n": 1}).json()["species"]
+        assert first["taxon_id"] == CARDINAL
+        shown = client.get("/api/v1/species/Northern Cardinal").json()
+        assert shown["taxon"]["taxon_id"] == CARDINAL and shown["summary"]["text"]
+        passage = client.get("/api/v1/context", params={"q": "a Northern Cardinal on a post"}).json()
+        assert passage["found"] and "crest" in passage["passage"]
+        for path, status in (
+            ("/api/v1/search", 400), ("/api/v1/search?q=a&n=0", 400), ("/api/v1/search?q=" + "a" * 3_000, 400),
+            ("/api/v1/species/Nobody", 404), ("/api/v1/nothing", 404),
+        ):  # fmt: skip
+            error = client.get(path)
+            assert (error.status_code, error.json()["status"]) == (status, status), path
+            assert error.headers["content-type"] == "application/problem+json"
+        description = client.get("/api/v1/openapi.json").json()
+        paths = {path.replace("{name}", CARDINAL) for path in description["paths"]}
+        assert all(client.get(path).status_code != 404 for path in paths)
+        assert answer["rows"][0].keys() == description["components"]["schemas"]["Identification"]["properties"].keys()
+
+    serve(visit)
+
+
+def test_other_sites_other_names_and_large_bodies_are_refused(
+    serve: Any, drawings: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cli.serve.guard.MOST_BYTES", 1_000_000)
+    photo = sent(drawings / f"{CARDINAL}.png")
+
+    def visit(client: httpx.Client) -> None:
+        for headers in (
+            {"Origin": "http://evil.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"},
+            {"Host": "evil.example"}, {"Host": "localhost.evil.example:8000"},
+        ):  # fmt: skip
+            assert client.post("/api/v1/identify", headers=headers, files=photo).status_code == 403, headers
+        head = b'--x\r\nContent-Disposition: form-data; name="photos"; filename="a.jpg"\r\n\r\n'
+        large = head + b"x" * 2_000_000 + b"\r\n--x--\r\n"
+        for body in (large, iter([large])):
+            kind = {"Content-Type": "multipart/form-data; boundary=x"}
+            assert client.post("/api/v1/identify", content=body, headers=kind).status_code == 413
+        ours = {"Origin": f"http://127.0.0.1:{client.base_url.port}"}
+        assert client.post("/identify", files=photo, headers=ours).status_code == 303
+        policy = client.get("/").headers["content-security-policy"]
+        assert "default-src 'none'" in policy and "script-src 'self'" in policy and "unsafe-eval" not in policy
+
+    serve(visit)
+
+
+def test_another_address_needs_the_token_that_is_printed_or_set(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FIELDMARK_TOKEN", "sesame-sesame")
+
+    def visit(client: httpx.Client) -> None:
+        assert client.get("/").status_code == client.get("/?token=wrong").status_code == 401
+        assert client.get("/healthz").status_code == 200
+        assert client.get("/species", headers={"Authorization": "Bearer sesame-sesame"}).status_code == 200
+        first = client.get("/?token=sesame-sesame")
+        assert (first.status_code, first.headers["location"]) == (303, "/")
+        assert client.get("/", headers={"Host": "field-laptop.local"}).status_code == 200, "the cookie was set"
+
+    assert "?token=sesame-sesame" in serve(visit, "--host", "0.0.0.0")
+    monkeypatch.delenv("FIELDMARK_TOKEN")
+    printed = serve(lambda client: None, "--host", "0.0.0.0").partition("?token=")[2].split()[0]
+    assert len(printed) >= 16
+
+
+def test_a_port_that_is_taken_is_an_error_with_a_remedy(cli: Any, built_kb: Path) -> None:
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        outcome = cli.run("serve", "--kb", built_kb, "--port", str(taken.getsockname()[1]))
+    assert outcome.exit_code == 3 and "--port 8001" in outcome.stderr
