@@ -9,9 +9,9 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+from cli.common.reports import species_payload
 from cli.verbs import identify_rows as rows
 from cli.verbs.identify_rows import evidence_text
-from cli.common.reports import species_payload
 from data import records as r
 from data.codec import to_json
 from kb.lookup.entries import FoundSpecies
