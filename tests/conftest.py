@@ -13,7 +13,6 @@ from functools import cache
 from hashlib import sha256
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -101,14 +100,11 @@ def without_syncing() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def read_once() -> None:
-    """Load encoders, certificates and birds once per process; programs that a test starts load their own."""
-    from kb.checklist import avilist
+    """Load encoders and certificates once per process; programs that a test starts load their own."""
     from recognize.encoders.profiles import LOADERS
 
     LOADERS["starter"] = cache(LOADERS["starter"])
     ssl.create_default_context = cache(ssl.create_default_context)
-    taxon_of, made = avilist._taxon, dict[int, tuple[Any, Any]]()
-    avilist._taxon = lambda entry: made.setdefault(id(entry), made.get(id(entry)) or (entry, taxon_of(entry)))[1]
 
 
 @pytest.fixture(autouse=True)

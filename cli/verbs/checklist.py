@@ -83,15 +83,15 @@ def show(name: str) -> None:
             found = shelf.open(name)
         else:
             found = shelf.with_digest(digest_of(file)) or Shelf(Path(folder)).add(file)
-        if isinstance(found, StoredChecklist):
-            output.write(_text(found))
-        elif not found.group:
+        if not isinstance(found, StoredChecklist):
             species = "as the taxoboxes of a wiki state them"
             output.write(output.as_fields({"checklist": found.name, "species": species}))
-        else:
-            species = f"{found.n_species_of(every):,}" if (every := found.find("Aves")) else ""
+        elif found.group:
+            species = f"{found.n_species:,}"
             fields = {"checklist": found.name, "group": found.group, "species": species, "sha256": found.digest}
             output.write(output.as_fields(fields))
+        else:
+            output.write(_text(found))
 
 
 @checklist.command()

@@ -34,7 +34,7 @@ _MAX_ABOUT: Final = 100_000  # characters
 def export_checklist(layout: Layout, info: KnowledgeBaseInfo, work: Path) -> None:
     """Write the tables of the kept checklist, if there is one."""
     kept = kept_checklist(layout.checklist, info.checklist, info.checklist_digest)
-    if not isinstance(kept, StoredChecklist):
+    if not isinstance(kept, StoredChecklist) or kept.path != layout.checklist:
         return
     about = [{"key": key, "value": kept.meta[key]} for key in OWN_META if key in kept.meta]
     kept.close()

@@ -1,13 +1,8 @@
-"""Species whose names nearly fit: without possessives, abbreviated, with another ending or genus, and by a subspecies.
-
-The same look-ups in a checklist in memory and in an indexed one.
-"""
+"""Species with nearly a name: without possessives, abbreviated, of another ending or genus, or of a subspecies."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from functools import lru_cache
 from typing import Final
 
 from data.contracts import Checklist
@@ -15,69 +10,16 @@ from data.records import Taxon
 from kb.checklist.avilist import AviList
 from kb.checklist.names import ENDINGS, epithet_stem, fold, without_authorship
 from kb.checklist.stored.stored_checklist import StoredChecklist
+from kb.checklist.wiki_checklist import WikiChecklist, WithTaxoboxes
 
 Fitting = dict[str, tuple[str, Taxon]]
 """Taxon id -> the name that fits, and its taxon."""
 _POSSESSIVE = re.compile(r"(?:['’]s|s['’]?)\b", re.IGNORECASE)
 
 
-class NamesInMemory:
-    """Look-ups in a checklist of some thousand species."""
-
-    def __init__(self, checklist: Checklist) -> None:
-        self.checklist = checklist
-        taxa = [taxon for top in checklist.top_taxa() for taxon in checklist.species_of(top)]
-        scientific = [(name, taxon) for taxon in taxa for name in (taxon.scientific_name, *taxon.synonyms)]
-        self._possessives = _by_key(
-            (without_possessives(name), name, taxon) for taxon in taxa for name in taxon.common_names
-        )
-        self._stems = _by_key((stem(name), name, taxon) for name, taxon in scientific)
-        self._by_initial = _by_key(
-            (f"{name[:1]} {name.split()[-1]}", name, taxon) for name, taxon in scientific if name
-        )
-        self._in_families = _by_key(
-            (stem(f"{taxon.lineage.get('family', '')} {name.split()[-1]}"), name, taxon) for name, taxon in scientific
-        )
-
-    def subspecies(self, label: str) -> tuple[str, Taxon] | None:
-        """Return the one subspecies with that name, as trinomial, and its species; known of birds alone."""
-        return self.checklist.subspecies(label) if isinstance(self.checklist, AviList) else None
-
-    def trinomials(self, genus: str, initial: str, last: str) -> Fitting:
-        """Return the species with a subspecies of that name, by the beginnings of genus and epithet."""
-        listed = self.checklist.trinomials(last) if isinstance(self.checklist, AviList) else []
-        return {
-            taxon.taxon_id: (name, taxon)
-            for name, taxon in listed
-            if name.startswith(genus) and name.split()[1].startswith(initial)
-        }
-
-    def possessives(self, label: str) -> Fitting:
-        """Return the species whose common names differ in possessives alone."""
-        return self._possessives.get(without_possessives(label), {})
-
-    def abbreviated(self, initial: str, epithet: str) -> Fitting:
-        """Return the species with that epithet whose genus begins with a letter."""
-        return self._by_initial.get(f"{initial} {epithet}", {})
-
-    def endings(self, genus: str, epithet: str) -> Fitting:
-        """Return the species of the genus whose epithets differ in their endings alone."""
-        return self._stems.get(stem(f"{genus} {epithet}"), {})
-
-    def genera(self, genus: str, epithet: str) -> Fitting:
-        """Return the species of the same family with that epithet, of any ending."""
-        return self._in_families.get(stem(f"{family_of(self.checklist, genus)} {epithet}"), {})
-
-
 def stem(binomial: str) -> str:
     """Return a binomial without the ending of its epithet."""
     return f"{binomial.split()[0].lower()} {epithet_stem(binomial)}" if binomial.split() else ""
-
-
-@lru_cache(maxsize=1 << 15)
-def without_possessives(name: str) -> str:
-    """Return a name folded, without possessives: `Brewer's Blackbird` as `Brewer Blackbird`."""
-    return fold(_POSSESSIVE.sub("", name))
 
 
 def family_of(checklist: Checklist, genus: str) -> str:
@@ -86,25 +28,22 @@ def family_of(checklist: Checklist, genus: str) -> str:
     return taxon.lineage.get("family", genus) if taxon is not None and taxon.rank == "genus" else genus
 
 
-def _by_key(keyed: Iterable[tuple[str, str, Taxon]]) -> dict[str, Fitting]:
-    """Return key -> the taxa with a name of that key."""
-    found: dict[str, Fitting] = {}
-    for key, name, taxon in keyed:
-        found.setdefault(key, {}).setdefault(taxon.taxon_id, (name, taxon))
-    return found
-
-
 MAX_WORDS: Final = 8  # of a common name whose possessives are tried
 
 
-class StoredNames:
-    """The same look-ups in a `StoredChecklist`."""
+class FittingNames:
+    """Look-ups in a checklist; of one beside taxoboxes, in the listed taxa."""
 
-    def __init__(self, checklist: StoredChecklist) -> None:
-        self.checklist = checklist
+    def __init__(self, checklist: Checklist) -> None:
+        listed = checklist.listed if isinstance(checklist, WithTaxoboxes) else checklist
+        if not isinstance(listed, StoredChecklist | WikiChecklist):
+            raise TypeError(f"expected a checklist with an index or of pages, got {type(listed).__name__}")
+        self.checklist = listed
 
     def subspecies(self, label: str) -> tuple[str, Taxon] | None:
         """Return the one subspecies with that name, as trinomial or as a binomial without its species."""
+        if isinstance(self.checklist, AviList):
+            return self.checklist.subspecies(label)
         found = self.checklist.find(label)
         if found is not None and "species" in found.lineage:
             return self._with_species(found)
@@ -121,6 +60,12 @@ class StoredNames:
 
     def trinomials(self, genus: str, initial: str, last: str) -> Fitting:
         """Return the species with a subspecies of that name, by the beginnings of genus and epithet."""
+        if isinstance(self.checklist, AviList):
+            return {
+                taxon.taxon_id: (name, taxon)
+                for name, taxon in self.checklist.trinomials(last)
+                if name.startswith(genus) and name.split()[1].startswith(initial)
+            }
         named = self.checklist.scientific_names(ending=last, initial=genus[0])
         found: Fitting = {}
         for text, taxon in named:
@@ -136,7 +81,8 @@ class StoredNames:
         if len(words) > MAX_WORDS:
             return {}
         tries = {fold(" ".join(words))}
-        tries |= {fold(" ".join([*words[:i], f"{words[i]}s", *words[i + 1 :]])) for i in range(len(words))}
+        for each in (words, label.split()):  # "Brewers Blackbird", "Ross Goose"
+            tries |= {fold(" ".join([*each[:i], f"{each[i]}s", *each[i + 1 :]])) for i in range(len(each))}
         tries.discard(fold(label))
         return {
             taxon.taxon_id: (text, taxon)
@@ -156,7 +102,7 @@ class StoredNames:
     def endings(self, genus: str, epithet: str) -> Fitting:
         """Return the species of the genus whose epithets differ in their endings alone."""
         wanted = stem(f"{genus} {epithet}")
-        named = self.checklist.scientific_names(beginning=fold(wanted))
+        named = self.checklist.scientific_names(start=fold(wanted))
         return {
             taxon.taxon_id: (text, taxon)
             for text, taxon in named

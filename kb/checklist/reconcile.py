@@ -15,10 +15,9 @@ from data.contracts import Checklist
 from data.records import Taxon
 from data.words import singulars
 from kb.checklist.avilist import AviList, load_checklist
-from kb.checklist.fitting import Fitting, NamesInMemory, StoredNames
+from kb.checklist.fitting import Fitting, FittingNames
 from kb.checklist.names import BELOW_SPECIES, fold, name_key, parse_name, without_authorship
 from kb.checklist.selection import choices
-from kb.checklist.stored.stored_checklist import StoredChecklist
 
 MatchKind = Literal[
     "given",
@@ -145,10 +144,9 @@ class Reconciler:
     """Matches names with species; made once for many names."""
 
     def __init__(self, checklist: Checklist) -> None:
-        """Index the names of the checklist, unless it is indexed."""
         self._checklist = checklist
         self._birds = checklist if isinstance(checklist, AviList) else None
-        self._names = StoredNames(checklist) if isinstance(checklist, StoredChecklist) else NamesInMemory(checklist)
+        self._names = FittingNames(checklist)
 
     def reconcile(self, names: Sequence[str], *, given: Mapping[str, str] | None = None) -> Reconciled:
         """Return the species of each name.

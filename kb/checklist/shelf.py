@@ -17,7 +17,7 @@ from data.contracts import Checklist
 from data.errors import BadInput, MissingRequirement, StoreError, UsageError, did_you_mean
 from data.files import replacing, sha256_hex, storage_errors, turn
 from data.records import Taxon
-from kb.checklist.avilist import AVILIST_NAME, load_checklist
+from kb.checklist.avilist import AVILIST_NAME, AviList, load_checklist
 from kb.checklist.names import LADDER
 from kb.checklist.stored.formats import open_checklist_file
 from kb.checklist.stored.indexing import Report, index_checklist
@@ -214,7 +214,11 @@ def keep(checklist: Checklist, target: Path) -> bool:
     AviList ships with Fieldmark and a wiki has no list, so nothing is kept of them, nor of more than `MAX_TAXA` taxa.
     """
     checklist = checklist.listed if isinstance(checklist, WithTaxoboxes) else checklist
-    if not isinstance(checklist, StoredChecklist) or int(checklist.meta["n_taxa"]) > MAX_TAXA:
+    if (
+        isinstance(checklist, AviList)
+        or not isinstance(checklist, StoredChecklist)
+        or int(checklist.meta["n_taxa"]) > MAX_TAXA
+    ):
         is_there = target.is_file()
         target.unlink(missing_ok=True)
         return is_there

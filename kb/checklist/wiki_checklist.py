@@ -41,6 +41,28 @@ class WikiChecklist(Checklist):
         """Return a species itself, else nothing."""
         return [taxon] if taxon.rank == "species" else []
 
+    def position(self, taxon: Taxon) -> int:
+        """Return 0: it has no tree."""
+        return 0
+
+    def with_common_name(self, folded: str) -> list[tuple[str, Taxon]]:
+        """Return names and species with a common name of that folded form."""
+        named = ((name, taxon) for taxon in self._taxa for name in taxon.common_names)
+        return [(name, taxon) for name, taxon in named if fold(name) == folded]
+
+    def scientific_names(
+        self, *, start: str = "", ending: str = "", initial: str = "", below: int = 0
+    ) -> list[tuple[str, Taxon]]:
+        """Return scientific names and species, as those of `StoredChecklist`."""
+        return [
+            (name, taxon)
+            for taxon in self._taxa
+            for name in (taxon.scientific_name, *taxon.synonyms)
+            if fold(name).startswith(start)
+            and name.startswith(initial)
+            and name.endswith(f" {ending}" if ending else "")
+        ]
+
     def suggest(self, name: str, n: int = 5) -> list[str]:
         """Return similar names."""
         names = {fold(each): each for taxon in self._taxa for each in taxon.names}

@@ -148,15 +148,10 @@ def subspecies_of(store: KnowledgeBase, name: str) -> tuple[Taxon, str] | None:
     checklist = store.checklist
     if not isinstance(checklist, AviList) or taxa_named(checklist, name):
         return None
-    # Subspecies are read from a large table (.3 s), which not every short description needs.
-    is_name = checklist.lacks(name) or _SCIENTIFIC.fullmatch(name) is not None
-    found = checklist.subspecies(name) if is_name else None
+    found = checklist.subspecies(name)
     if found is None:
         return None
     return found[1], f"{capitalised(name)} is a subspecies of {found[1].common_name}"
-
-
-_SCIENTIFIC: Final = re.compile(r"[A-Z][a-z]+( [a-z]+){1,2}")
 
 
 def relatives(store: KnowledgeBase, taxon: Taxon) -> tuple[str, list[Taxon]]:

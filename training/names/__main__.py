@@ -17,9 +17,10 @@ from pathlib import Path
 import click
 import numpy as np
 
-from kb.checklist.avilist import load_checklist, tables_folder
+from kb.checklist.avilist import load_checklist
 from kb.checklist.bird_names import CODES, FILE
 from kb.checklist.names import fold
+from training.names.avilist import tables_folder
 
 LABELS = re.compile(r"labels/V2\.4/.*_Labels_(\w+)\.txt$")
 CODES_OF_LANGUAGES = {"en_uk": "en-gb", "in": "id"}  # BirdNET's -> ISO 639 and region

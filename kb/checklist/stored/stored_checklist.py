@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,6 +21,7 @@ RANKS_OF_LINEAGES: Final = ("kingdom", "phylum", "class", "order", "family", "ge
 _REPAIR: Final = "kb checklist add FILE writes it again; kb build --checklist FILE does so in a knowledge base"
 N_COMPARED: Final = 80  # names from either end of the alphabetical neighbourhood
 SHORTEST_END: Final = 3
+_SPECIES: Final = "rank = 'species'"
 
 
 def read_only(path: Path) -> sqlite3.Connection:
@@ -39,11 +42,13 @@ def read_only(path: Path) -> sqlite3.Connection:
     return db
 
 
-def _begins(column: str) -> str:
+def begins(column: str) -> str:
+    """Return the condition that a text begins with another one, for the values of `beginning`."""
     return f"{column} >= ? AND {column} < ?"
 
 
-def _beginning(text: str) -> tuple[str, str]:
+def beginning(text: str) -> tuple[str, str]:
+    """Return the bounds of the texts that begin with this one."""
     return text, text + "\U0010ffff"
 
 
@@ -109,13 +114,14 @@ class StoredChecklist(Checklist):
 
     def species_of(self, taxon: Taxon) -> list[Taxon]:
         """Return the species below a taxon in the file's order; a species gives itself, a foreign taxon nothing."""
-        cache: dict[int, dict[str, str]] = {}
-        rows = self._species(taxon, "n, parent, id, name, rank")
-        return [self._made(*row, cache=cache) for row in rows]
+        n = self.position(taxon)
+        return self._taxa(f"n BETWEEN ? AND (SELECT last FROM taxon WHERE n = ?) AND {_SPECIES}", n, n) if n else []
 
     def species_ids(self, taxon: Taxon) -> Iterator[str]:
         """Yield the ids of the species below a taxon."""
-        return (self._id(n, name) for n, name in self._species(taxon, "n, name"))
+        n = self.position(taxon)
+        query = f"SELECT n, name FROM taxon WHERE n BETWEEN ? AND ? AND {_SPECIES} ORDER BY n"
+        return (self._id(*row) for row in self._streamed(query, n, self.last_below(n))) if n else iter(())
 
     def n_species_of(self, taxon: Taxon) -> int:
         """Return the number of species below a taxon."""
@@ -141,8 +147,8 @@ class StoredChecklist(Checklist):
         for column, text in (("folded", wanted), ("reversed", wanted[::-1])):
             n_found = 0
             for length in range(len(text), SHORTEST_END - 1, -1):
-                columns = f"SELECT taxon, folded, text FROM name WHERE {_begins(column)} LIMIT ?"
-                rows = self._rows(columns, *_beginning(text[:length]), N_COMPARED)
+                columns = f"SELECT taxon, folded, text FROM name WHERE {begins(column)} LIMIT ?"
+                rows = self._rows(columns, *beginning(text[:length]), N_COMPARED)
                 if len(rows) > n_found:
                     yield from rows
                 n_found = len(rows)
@@ -160,21 +166,21 @@ class StoredChecklist(Checklist):
         return [(text, self._taxon(n)) for text, n in rows]
 
     def scientific_names(
-        self, *, beginning: str = "", ending: str = "", initial: str = "", below: int = 0
+        self, *, start: str = "", ending: str = "", initial: str = "", below: int = 0
     ) -> list[tuple[str, Taxon]]:
         """Return scientific names and taxa, the first ones of many, by the beginning or the last word of the name.
 
         Args:
-            beginning: of the folded name.
+            start: beginning of the folded name.
             ending: last word of the name.
             initial: first letter of the name.
             below: position of the taxon that they are in.
         """
-        column, text = ("reversed", fold(ending)[::-1]) if ending else ("folded", beginning)
+        column, text = ("reversed", fold(ending)[::-1]) if ending else ("folded", start)
         rows = self._rows(
-            f"SELECT text, taxon FROM name WHERE {_begins(column)} AND level <= 2 AND text GLOB ? "
+            f"SELECT text, taxon FROM name WHERE {begins(column)} AND level <= 2 AND text GLOB ? "
             "AND taxon BETWEEN ? AND ? LIMIT ?",
-            *(*_beginning(text), f"{initial}* {ending}" if ending else "*"),
+            *(*beginning(text), f"{initial}* {ending}" if ending else "*"),
             *(below, self.last_below(below) if below else 2**62, N_COMPARED),
         )
         return [(text, self._taxon(n)) for text, n in rows]
@@ -231,29 +237,30 @@ class StoredChecklist(Checklist):
         places = {(taxon.scientific_name, *sorted(taxon.lineage.items())): n for n, taxon in reversed(made.items())}
         return sorted(places.values())
 
-    def _species(self, taxon: Taxon, columns: str) -> Iterator[tuple[Any, ...]]:
-        n = self.position(taxon)
-        if not n:
-            return iter(())
-        return self._streamed(
-            f"SELECT {columns} FROM taxon WHERE n BETWEEN ? AND (SELECT last FROM taxon WHERE n = ?) "
-            "AND rank = 'species' ORDER BY n",
-            *(n, n),
-        )
-
     def _taxon(self, n: int) -> Taxon:
-        row = self._row("SELECT n, parent, id, name, rank FROM taxon WHERE n = ?", n)
-        return self._made(*row, cache={})
+        for taxon in self._taxa("n = ?", n):
+            return taxon
+        raise StoreError(f"{self.path} is damaged: a taxon is missing.", hint=_REPAIR)
 
-    def _made(self, n: int, parent: int, key: str, name: str, rank: str, *, cache: dict[int, dict[str, str]]) -> Taxon:
-        if parent not in cache:
-            cache[parent] = self._lineage(n)
-        rows = self._rows(
-            "SELECT level, text, language FROM name WHERE taxon = ? AND level >= 2 ORDER BY level, nth", n
+    def _taxa(self, where: str, *values: object) -> list[Taxon]:
+        """Return the taxa that fulfil a condition, in the order of the tree."""
+        rows = self._streamed(
+            "SELECT n, parent, id, taxon.name, rank, level, text, language FROM taxon "
+            f"LEFT JOIN name ON name.taxon = n AND level >= 2 WHERE {where} ORDER BY n, level, nth",
+            *values,
         )
+        lineages: dict[int, dict[str, str]] = {}
+        return [
+            self._made(about, list(names), lineages) for about, names in groupby(rows, key=itemgetter(0, 1, 2, 3, 4))
+        ]
+
+    def _made(self, about: tuple[Any, ...], names: list[tuple[Any, ...]], lineages: dict[int, dict[str, str]]) -> Taxon:
+        n, parent, key, name, rank = about
+        if parent not in lineages:
+            lineages[parent] = self._lineage(n)
         by_language: dict[str, list[str]] = {}
-        for level, text, language in rows:
-            if level >= PREFERRED:
+        for *_, level, text, language in names:
+            if level is not None and level >= PREFERRED:
                 by_language.setdefault(language, []).append(text)
         common = [text for language in self._languages for text in by_language.get(language, ())]
         return Taxon(
@@ -261,13 +268,17 @@ class StoredChecklist(Checklist):
             scientific_name=name,
             rank=rank,
             common_names=tuple(dict.fromkeys(common)),
-            lineage=cache[parent],
-            ids={self.meta["name"]: key} if key and not key.startswith("line ") else {},
-            synonyms=tuple(dict.fromkeys(text for level, text, _ in rows if level == LEVELS["synonym"])),
+            lineage=lineages[parent],
+            ids=self._ids(key),
+            synonyms=tuple(dict.fromkeys(text for *_, level, text, _ in names if level == LEVELS["synonym"])),
             names_by_language={
                 each: tuple(dict.fromkeys(texts)) for each, texts in sorted(by_language.items()) if each
             },
         )
+
+    def _ids(self, key: str) -> dict[str, str]:
+        """Return the ids of the taxon with this one in the file."""
+        return {self.meta["name"]: key} if key and not key.startswith("line ") else {}
 
     def _id(self, n: int, name: str) -> str:
         """Return the id of a taxon; species of the same name in several kingdoms get the kingdom's name too."""
@@ -280,13 +291,12 @@ class StoredChecklist(Checklist):
 
     def _above(self, n: int) -> list[tuple[str, str]]:
         """Return rank and name of the taxa above one, the nearest first."""
-        found: list[tuple[str, str]] = []
-        while n:
-            parent = self._row("SELECT parent FROM taxon WHERE n = ?", n)[0]
-            if parent:
-                found.append(self._row("SELECT rank, name FROM taxon WHERE n = ?", parent))
-            n = parent
-        return found
+        return self._rows(
+            "WITH RECURSIVE above (n, depth) AS (SELECT parent, 1 FROM taxon WHERE n = ? UNION ALL "
+            "SELECT parent, depth + 1 FROM above JOIN taxon USING (n)) "
+            "SELECT rank, name FROM above JOIN taxon USING (n) ORDER BY depth",
+            n,
+        )
 
     def _rows(self, query: str, *values: object) -> list[Any]:
         return list(self._streamed(query, *values))
