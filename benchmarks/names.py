@@ -24,7 +24,7 @@ from pathlib import Path
 from kb.checklist.avilist import load_checklist
 from kb.checklist.cub_names import CUB_NAMES
 from kb.checklist.names import epithet_stem
-from kb.checklist.reconcile import Reconciled, load_reconciler
+from kb.checklist.reconcile import Reconciled, Reconciler
 
 _CUB = Path(__file__).with_name("cub_classes.txt").read_text(encoding="utf-8").split()
 CUB_CLASSES = tuple(f"{number:03}.{name}" for number, name in enumerate(_CUB, 1))
@@ -87,7 +87,7 @@ def row_of(listed: NamedList, found: Reconciled) -> list[str]:
 def agreement(listed: NamedList) -> str:
     """Return the share of birds with both names matched to one species, with examples of the others."""
     by_name, by_partner = (
-        {match.name: match for match in load_reconciler().reconcile(names).matched}
+        {match.name: match for match in Reconciler(load_checklist()).reconcile(names).matched}
         for names in (listed.names, listed.partners)
     )
     pairs = list(dict.fromkeys(zip(listed.names, listed.partners, strict=True)))
@@ -141,7 +141,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     out, missed, agreed = [" | ".join(HEADINGS), "|".join(["---"] * len(HEADINGS))], [], []
     for listed in lists(options.shared):
         listed = replace(listed, names=listed.names[: options.n], partners=listed.partners[: options.n])
-        found = load_reconciler().reconcile(listed.names, given=CUB_NAMES)
+        found = Reconciler(load_checklist()).reconcile(listed.names, given=CUB_NAMES)
         out.append(" | ".join(row_of(listed, found)))
         missed += [f"{listed.title}: {name.name} ({name.reason})" for name in found.unmatched]
         if listed.partners:

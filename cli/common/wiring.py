@@ -264,10 +264,10 @@ def match_rows(rows: Sequence[Sequence[str]], checklist: Checklist | None = None
     """
     from kb.checklist.avilist import load_checklist
     from kb.checklist.cub_names import CUB_NAMES
-    from kb.checklist.reconcile import reconciler_of
+    from kb.checklist.reconcile import Reconciler
 
     checklist = checklist or load_checklist()
-    return reconciler_of(checklist).reconcile_rows(rows, given=CUB_NAMES if checklist.group else None)
+    return Reconciler(checklist).reconcile_rows(rows, given=CUB_NAMES if checklist.group else None)
 
 
 def context_look_up(store: KnowledgeBase, sources: ContextSources | None = None) -> Callable[[str], Context]:

@@ -105,7 +105,7 @@ def find_by_any_rule(checklist: Checklist, name: str, held: Collection[str] | No
         BadInput: for the name of a hybrid or of several species.
     """
     from kb.checklist.names import fold
-    from kb.checklist.reconcile import reconciler_of
+    from kb.checklist.reconcile import Reconciler
     from kb.checklist.selection import find_taxon
 
     unknown: UnknownTaxon | None = None
@@ -116,7 +116,7 @@ def find_by_any_rule(checklist: Checklist, name: str, held: Collection[str] | No
             return found, ""
     except UnknownTaxon as error:
         unknown = error
-    result = reconciler_of(checklist).reconcile([name])
+    result = Reconciler(checklist).reconcile([name])
     for match in result.matched:
         rule = f"{match.rule}: {match.matched_name}"
         return find_taxon(checklist, match.taxon.scientific_name, held), rule

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 from typing import Final
 
 from data.records import Taxon
 from data.words import singulars
-from kb.checklist.names import fold, near_names
+from kb.checklist.names import fold
 from kb.checklist.stored.index_file import PREFERRED
 from kb.checklist.stored.stored_checklist import StoredChecklist, beginning, begins
 
@@ -46,17 +46,6 @@ class AviList(StoredChecklist):
     def group(self) -> str:
         """Birds."""
         return "birds"
-
-    def suggest(self, name: str, n: int = 5) -> list[str]:
-        """Return up to `n` names of the checklist that look like `name`, nearest first, at most one per taxon."""
-        wanted = fold(name)
-        if not wanted or n <= 0:
-            return []
-        nearest: dict[int, str] = {}
-        for folded in near_names(wanted, self._spellings):
-            taxon, text = self._spellings[folded]
-            nearest.setdefault(taxon, text)
-        return list(nearest.values())[:n]
 
     def with_code(self, code: str) -> Taxon | None:
         """Return the species with that code of eBird, as eBird writes it: `norcar`."""
@@ -139,12 +128,6 @@ class AviList(StoredChecklist):
         """Return Avibase's and eBird's ids of a taxon."""
         avibase, _, code = key.partition(" ")
         return {name: found for name, found in (("avibase", avibase), ("ebird", code)) if found}
-
-    @cached_property
-    def _spellings(self) -> dict[str, tuple[int, str]]:
-        """Folded names -> taxon and name as written."""
-        rows = self._rows(f"SELECT folded, n, text FROM name JOIN taxon ON n = taxon ORDER BY {_BEST_FIRST}")
-        return {folded: (n, text) for folded, n, text in reversed(rows)}
 
 
 def _names_of_subspecies(trinomial: str) -> set[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
 from data.contracts import Checklist
@@ -15,6 +16,7 @@ from kb.checklist.wiki_checklist import WikiChecklist, WithTaxoboxes
 Fitting = dict[str, tuple[str, Taxon]]
 """Taxon id -> the name that fits, and its taxon."""
 _POSSESSIVE = re.compile(r"(?:['’]s|s['’]?)\b", re.IGNORECASE)
+_BETWEEN_WORDS = re.compile(r"[\s-]+")
 
 
 def stem(binomial: str) -> str:
@@ -77,11 +79,11 @@ class FittingNames:
 
     def possessives(self, label: str) -> Fitting:
         """Return the species whose common names differ in possessives alone."""
-        words = _POSSESSIVE.sub("", label).split()
+        words = _BETWEEN_WORDS.split(_POSSESSIVE.sub("", label))
         if len(words) > MAX_WORDS:
             return {}
         tries = {fold(" ".join(words))}
-        for each in (words, label.split()):  # "Brewers Blackbird", "Ross Goose"
+        for each in (words, _BETWEEN_WORDS.split(label)):  # "Brewers Blackbird", "Ross Goose"
             tries |= {fold(" ".join([*each[:i], f"{each[i]}s", *each[i + 1 :]])) for i in range(len(each))}
         tries.discard(fold(label))
         return {
@@ -93,35 +95,35 @@ class FittingNames:
 
     def abbreviated(self, initial: str, epithet: str) -> Fitting:
         """Return the species with that epithet whose genus begins with a letter."""
-        return {
-            taxon.taxon_id: (text, taxon)
-            for text, taxon in self.checklist.scientific_names(ending=epithet, initial=initial)
-            if taxon.rank == "species" and len(text.split()) == 2
-        }
+        named = self.checklist.scientific_names(ending=epithet, initial=initial)
+        return _binomials(named)
 
     def endings(self, genus: str, epithet: str) -> Fitting:
         """Return the species of the genus whose epithets differ in their endings alone."""
         wanted = stem(f"{genus} {epithet}")
         named = self.checklist.scientific_names(start=fold(wanted))
-        return {
-            taxon.taxon_id: (text, taxon)
-            for text, taxon in named
-            if taxon.rank == "species" and len(text.split()) == 2 and stem(text) == wanted
-        }
+        return _binomials((text, taxon) for text, taxon in named if stem(text) == wanted)
 
     def genera(self, genus: str, epithet: str) -> Fitting:
         """Return the species of the same family with that epithet, of any ending."""
         family = self.checklist.find(family_of(self.checklist, genus))
         n = 0 if family is None or family.rank != "family" else self.checklist.position(family)
         wanted = epithet_stem(f"{genus} {epithet}")
-        found: Fitting = {}
-        for ending in ENDINGS if n else ():
-            for text, taxon in self.checklist.scientific_names(ending=wanted + ending, below=n):
-                is_same = len(text.split()) == 2 and epithet_stem(text) == wanted
-                if taxon.rank == "species" and is_same:
-                    found.setdefault(taxon.taxon_id, (text, taxon))
-        return found
+        endings = ENDINGS if n else ()
+        named = [
+            each for ending in endings for each in self.checklist.scientific_names(ending=wanted + ending, below=n)
+        ]
+        return _binomials((text, taxon) for text, taxon in named if epithet_stem(text) == wanted)
 
     def _with_species(self, lower: Taxon) -> tuple[str, Taxon] | None:
         species = self.checklist.find(lower.lineage["species"])
         return None if species is None else (lower.scientific_name, species)
+
+
+def _binomials(named: Iterable[tuple[str, Taxon]]) -> Fitting:
+    """Return the species, each with its first name of two words."""
+    found: Fitting = {}
+    for text, taxon in named:
+        if taxon.rank == "species" and len(text.split()) == 2:
+            found.setdefault(taxon.taxon_id, (text, taxon))
+    return found

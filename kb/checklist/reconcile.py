@@ -8,13 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Final, Literal
 
 from data.contracts import Checklist
 from data.records import Taxon
 from data.words import singulars
-from kb.checklist.avilist import AviList, load_checklist
+from kb.checklist.avilist import AviList
 from kb.checklist.fitting import Fitting, FittingNames
 from kb.checklist.names import BELOW_SPECIES, fold, name_key, parse_name, without_authorship
 from kb.checklist.selection import choices
@@ -141,7 +140,7 @@ class Reconciled:
 
 
 class Reconciler:
-    """Matches names with species; made once for many names."""
+    """Matches names with the species of a checklist."""
 
     def __init__(self, checklist: Checklist) -> None:
         self._checklist = checklist
@@ -532,21 +531,6 @@ class Reconciler:
         same = [(kind, name) for kind, name in named if not keys.isdisjoint((fold(name), name_key(name)))]
         exact = [(kind, name) for kind, name in same if name.casefold() == label.casefold()]
         return next(iter((*exact, *same)), (other, label))
-
-
-def reconciler_of(checklist: Checklist) -> Reconciler:
-    """Return the reconciler for a checklist; that of AviList is made once."""
-    return load_reconciler(checklist.language) if isinstance(checklist, AviList) else Reconciler(checklist)
-
-
-@cache
-def load_reconciler(language: str = "en") -> Reconciler:
-    """Return the reconciler for AviList 2025; the language decides on everyday names.
-
-    Raises:
-        MissingRequirement: if its tables are not installed.
-    """
-    return Reconciler(load_checklist(language))
 
 
 def names_several(name: str, label: str) -> bool:

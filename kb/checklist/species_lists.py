@@ -23,7 +23,7 @@ from kb.checklist.avilist import load_checklist
 from kb.checklist.cub_names import CUB_NAMES
 from kb.checklist.name_files import NamesFile, has_names_or_ranks
 from kb.checklist.names import fold
-from kb.checklist.reconcile import MatchedName, UnmatchedName, reconciler_of
+from kb.checklist.reconcile import MatchedName, Reconciler, UnmatchedName
 
 Kind = Literal["bar chart", "table", "JSON", "names"]
 N_QUARTERS: Final = 48
@@ -128,7 +128,7 @@ def _with_groups(matches: MatchedNames, ids: set[str], checklist: Checklist) -> 
     groups: dict[str, frozenset[str]] = {}
     absent = dict.fromkeys(matches.absent)
     unmatched: list[UnmatchedName] = []
-    reconciler = reconciler_of(checklist)
+    reconciler = Reconciler(checklist)
     for missed in matches.unmatched:
         taxon = reconciler.higher_taxon(missed.name) if missed.reason == "not a species" else None
         if taxon is None or taxon.rank not in GROUPS:
@@ -153,7 +153,7 @@ def match_names(
     own = {fold(name): taxon.taxon_id for taxon in taxa for name in (*taxon.common_names, taxon.scientific_name)}
     checklist = load_checklist() if checklist is None else checklist
     given = CUB_NAMES if checklist.group else None
-    result = reconciler_of(checklist).reconcile_rows(rows, given=given, most_suggested=MOST_SUGGESTED)
+    result = Reconciler(checklist).reconcile_rows(rows, given=given, most_suggested=MOST_SUGGESTED)
     found = {match.name: match.taxon for match in result.matched}
     missed = {name.name: name for name in result.unmatched}
     by_checklist: list[Taxon | None] = []

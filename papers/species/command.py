@@ -107,13 +107,13 @@ def _read(
     from cli.common.readers import source_texts
     from data.images.views import jpeg_of
     from data.prompts import Prompts
-    from kb.checklist.reconcile import reconciler_of
+    from kb.checklist.reconcile import Reconciler
     from kb.endpoints.endpoint import Budget
     from papers.species.namer import PLACEHOLDERS as NAMING
     from papers.species.readers import COMPARISONS, ReaderResources, compare_readers
     from recognize.reader.reader import PLACEHOLDERS
 
-    reconciler = reconciler_of(store.checklist)
+    reconciler = Reconciler(store.checklist)
 
     def find(name: str) -> str | None:
         matched = reconciler.reconcile([name]).matched

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -14,13 +16,15 @@ from data.contracts import Checklist
 from data.errors import StoreError
 from data.files import SelfClosing, closed_on_error
 from data.records import Taxon, taxon_id
-from kb.checklist.names import MIN_LIKENESS, fold, is_hybrid_formula, likeness, name_key, without_authorship
+from kb.checklist.names import fold, is_hybrid_formula, name_key, near_names, without_authorship
 from kb.checklist.stored.index_file import LEVELS, OTHER, PREFERRED, VERSION, is_intact
 
 RANKS_OF_LINEAGES: Final = ("kingdom", "phylum", "class", "order", "family", "genus", "species")
 _REPAIR: Final = "kb checklist add FILE writes it again; kb build --checklist FILE does so in a knowledge base"
 N_COMPARED: Final = 80  # names from either end of the alphabetical neighbourhood
 SHORTEST_END: Final = 3
+_YEAR: Final = re.compile(r"\b\d{4}\b")
+N_IN_SMALL: Final = 50_000  # names; AviList has 28,000, which take 20 ms
 _SPECIES: Final = "rank = 'species'"
 
 
@@ -50,6 +54,13 @@ def begins(column: str) -> str:
 def beginning(text: str) -> tuple[str, str]:
     """Return the bounds of the texts that begin with this one."""
     return text, text + "\U0010ffff"
+
+
+def _by_folded(rows: Iterable[tuple[str, int, str]]) -> dict[str, list[tuple[int, str]]]:
+    found: dict[str, list[tuple[int, str]]] = {}
+    for folded, taxon, text in rows:
+        found.setdefault(folded, []).append((taxon, text))
+    return found
 
 
 class StoredChecklist(Checklist):
@@ -131,29 +142,42 @@ class StoredChecklist(Checklist):
     def suggest(self, name: str, n: int = 5) -> list[str]:
         """Return up to `n` names that look like `name`, nearest first, at most one per taxon.
 
-        Names with the same beginning or the same end are compared letter by letter.
+        If nothing looks like the whole name, a scientific name is compared without its author.
         """
         name = name.rpartition(":")[2]  # after a taxon above
-        best: dict[int, tuple[float, int, str]] = {}
-        for wanted in {name_key(name), name_key(without_authorship(name))} if n > 0 else ():
-            for taxon, folded, shown in set(self._near(wanted)):
-                score = (-likeness(wanted, folded), len(shown), shown)
-                if score[0] <= -MIN_LIKENESS and (taxon not in best or score < best[taxon]):
-                    best[taxon] = score
-        return list(dict.fromkeys(shown for *_, shown in sorted(best.values())))[:n]
+        bare = without_authorship(name)
+        for each in (name, bare) if " " in bare or _YEAR.search(name) else (name,):
+            wanted = name_key(each)
+            names = self._every_name if self._is_small else self._near(wanted)
+            nearest: dict[int, str] = {}
+            for folded in near_names(wanted, names) if wanted else ():
+                for taxon, text in names[folded]:
+                    nearest.setdefault(taxon, text)
+            if nearest:
+                return list(dict.fromkeys(nearest.values()))[: max(n, 0)]
+        return []
 
-    def _near(self, wanted: str) -> Iterator[tuple[int, str, str]]:
-        """Yield taxon, folded and written form of the names that share a beginning or an end with one."""
+    @property
+    def _is_small(self) -> bool:
+        """Whether a name is compared with every other; in a large checklist, with those of its beginning or end."""
+        n_common = sum(json.loads(self.meta["languages"]).values())
+        return int(self.meta["n_taxa"]) + int(self.meta["n_synonyms"]) + n_common <= N_IN_SMALL
+
+    @cached_property
+    def _every_name(self) -> dict[str, list[tuple[int, str]]]:
+        return _by_folded(self._rows("SELECT folded, taxon, text FROM name"))
+
+    def _near(self, wanted: str) -> dict[str, list[tuple[int, str]]]:
+        """Return the folded names that share a beginning or an end with one -> their taxa and written forms."""
+        found: set[tuple[str, int, str]] = set()
         for column, text in (("folded", wanted), ("reversed", wanted[::-1])):
-            n_found = 0
             for length in range(len(text), SHORTEST_END - 1, -1):
-                columns = f"SELECT taxon, folded, text FROM name WHERE {begins(column)} LIMIT ?"
+                columns = f"SELECT folded, taxon, text FROM name WHERE {begins(column)} LIMIT ?"
                 rows = self._rows(columns, *beginning(text[:length]), N_COMPARED)
-                if len(rows) > n_found:
-                    yield from rows
-                n_found = len(rows)
-                if n_found >= N_COMPARED:
+                found.update(rows)
+                if len(rows) >= N_COMPARED:
                     break
+        return _by_folded(found)
 
     def top_taxa(self) -> list[Taxon]:
         """Return the taxa without a parent, those with the most species first."""
@@ -168,7 +192,7 @@ class StoredChecklist(Checklist):
     def scientific_names(
         self, *, start: str = "", ending: str = "", initial: str = "", below: int = 0
     ) -> list[tuple[str, Taxon]]:
-        """Return scientific names and taxa, the first ones of many, by the beginning or the last word of the name.
+        """Return scientific names and taxa, synonyms last, by the beginning or the last word; the first ones of many.
 
         Args:
             start: beginning of the folded name.
@@ -178,12 +202,12 @@ class StoredChecklist(Checklist):
         """
         column, text = ("reversed", fold(ending)[::-1]) if ending else ("folded", start)
         rows = self._rows(
-            f"SELECT text, taxon FROM name WHERE {begins(column)} AND level <= 2 AND text GLOB ? "
+            f"SELECT level, text, taxon FROM name WHERE {begins(column)} AND level <= 2 AND text GLOB ? "
             "AND taxon BETWEEN ? AND ? LIMIT ?",
             *(*beginning(text), f"{initial}* {ending}" if ending else "*"),
             *(below, self.last_below(below) if below else 2**62, N_COMPARED),
         )
-        return [(text, self._taxon(n)) for text, n in rows]
+        return [(text, self._taxon(n)) for _, text, n in sorted(rows, key=itemgetter(0))]
 
     def position(self, taxon: Taxon) -> int:
         """Return the position of a taxon of this checklist, found by name and id, or 0."""

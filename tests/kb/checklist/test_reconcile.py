@@ -6,12 +6,13 @@ from data.errors import AmbiguousTaxon
 from data.records import Taxon
 from kb.checklist.avilist import load_checklist
 from kb.checklist.bird_names import load_bird_names
-from kb.checklist.reconcile import LONGEST_NAME, Reconciler, load_reconciler
+from kb.checklist.reconcile import LONGEST_NAME, Reconciler
 from kb.checklist.selection import select
 from kb.checklist.shelf import Shelf
 from kb.checklist.wiki_checklist import WikiChecklist, WithTaxoboxes
 
 BIRDS = load_checklist()
+BY_BIRDS = Reconciler(BIRDS)
 UUID = "11111111-2222-4333-8444-555555555501"
 
 
@@ -107,12 +108,12 @@ def test_a_name_matches_its_species_by_the_expected_rule() -> None:
         ("03639_Animalia_Chordata_Aves_Galliformes_Phasianidae_Tetrao_tetrix", "Lyrurus tetrix",
          "scientific name (genus)"),
     ):  # fmt: skip
-        (match,) = load_reconciler().reconcile([name]).matched
+        (match,) = BY_BIRDS.reconcile([name]).matched
         assert (match.taxon.scientific_name, match.rule, match.name) == (species, rule, name)
 
 
 def test_a_row_with_several_names_uses_the_first_known_one() -> None:
-    result = load_reconciler().reconcile_rows([
+    result = BY_BIRDS.reconcile_rows([
         ("Nonsense nonsense", "Mallard", "norcar"), ("", "", "mallar3"),
         ("Cardinalis cardinalis", "Northern Cardinal", "norcar"),
         ("Aechmophorus occidentalis/clarkii", "Western/Clark's Grebe", "wcgreb1"), ("", " "),
@@ -147,14 +148,14 @@ def test_names_without_a_single_species_are_unmatched_with_a_reason() -> None:
         (f"{UUID};;;;;;blank", "not a species"),
         (f"{UUID};mammalia;carnivora;felidae;lynx;rufus;bobcat", "unknown"),
     ):
-        result = load_reconciler().reconcile([name])
+        result = BY_BIRDS.reconcile([name])
         assert result.matched == ()
         assert [(missed.name, missed.reason) for missed in result.unmatched] == [(name, why)]
 
 
 def test_given_names_take_precedence_over_all_rules() -> None:
     given = {"Robin": "Turdus migratorius", "Odd": "Nonsense nonsense"}
-    result = load_reconciler().reconcile(["Robin", "Odd"], given=given)
+    result = BY_BIRDS.reconcile(["Robin", "Odd"], given=given)
     assert [(match.taxon.scientific_name, match.kind) for match in result.matched] == [("Turdus migratorius", "given")]
     assert [missed.name for missed in result.unmatched] == ["Odd"]
 
@@ -167,10 +168,10 @@ def test_everyday_names_are_matched_or_ambiguous_until_the_language_decides() ->
         "en-us": {"Robin": "Turdus migratorius", "Cardinal": "Cardinalis cardinalis", "Jay": None},
     }  # fmt: skip
     for language, names in meant.items():
-        found = load_reconciler(language).reconcile(list(names)).matched
+        found = Reconciler(load_checklist(language)).reconcile(list(names)).matched
         assert {match.name: match.taxon.scientific_name for match in found} == {k: v for k, v in names.items() if v}
         assert {match.rule for match in found} == {"everyday name"}
-    (missed,) = load_reconciler().reconcile(["Robin"]).unmatched
+    (missed,) = BY_BIRDS.reconcile(["Robin"]).unmatched
     assert (missed.reason, missed.suggestions[:2]) == ("ambiguous", ("European Robin", "American Robin"))
     with pytest.raises(AmbiguousTaxon, match='"Jay" names 48 taxa'):
         select(BIRDS, "Jay")
@@ -182,10 +183,10 @@ def test_names_that_are_only_similar_inside_another_or_overlong_are_never_matche
     """Only words for age, sex and plumage may surround a name; "Northern cardinal" only looks like a binomial."""
     label = f"Turdus merula {'x' * LONGEST_NAME}"
     names = ["Artic Tern", "Imaginary Northern Cardinal", "False Northern cardinal", label]
-    missed = load_reconciler().reconcile(names).unmatched
+    missed = BY_BIRDS.reconcile(names).unmatched
     assert [name.reason for name in missed] == ["unknown"] * 4
     assert (missed[0].suggestions[0], missed[3].suggestions) == ("Arctic Tern", ())
-    assert load_reconciler().reconcile([label[:400]]).matched
+    assert BY_BIRDS.reconcile([label[:400]]).matched
 
 
 FROG = Taxon(
