@@ -11,12 +11,10 @@ from training.knowledge.agreement import ARTICLE, AgreedFact, agree
 from training.knowledge.species import (
     WRONG,
     claims_of,
-    facts_of_text,
     label_id,
-    read_articles,
+    make_species,
     read_labels,
     read_written,
-    shipped_facts,
     texts_of_species,
     word_runs,
 )
@@ -55,15 +53,10 @@ def test_each_species_has_the_name_and_lineage_of_the_checklist() -> None:
         assert dict(listed.lineage) == dict(species.taxon.lineage)
 
 
-def test_shipped_facts_are_agreed_and_neither_labelled_wrong_nor_misleading(texts: Texts) -> None:
-    expected = {key: tuple(facts) for key, facts in shipped_facts(texts).items()}
-    written = read_written()
-    for species in shipped():
-        key = species.taxon.taxon_id
-        if key in written:
-            assert species.text == written[key] and species.facts == tuple(facts_of_text(species.taxon, written[key]))
-        else:
-            assert species.facts == expected[key], key
+def test_the_shipped_species_are_those_made_from_the_sources(birds: Path) -> None:
+    """Claims, agreement, doubtful and misleading facts, known errors and texts of 2,584 species."""
+    by_hand = [species for species in read_species() if species.by_hand]
+    assert make_species(birds, load_checklist(), by_hand) == list(read_species())
 
 
 def test_every_species_has_a_text_and_those_written_say_25_to_60_words_and_what_is_seen() -> None:
@@ -74,10 +67,6 @@ def test_every_species_has_a_text_and_those_written_say_25_to_60_words_and_what_
     of_written = {species.taxon.taxon_id: species for species in shipped() if species.taxon.taxon_id in written}
     assert of_written.keys() == written.keys()
     assert all(species.facts for species in of_written.values())
-    # The female's, not the species' own; a clause on young birds states nothing of adults.
-    text = ["The male has a black crown; the female has a brown crown.", "Young birds have a red tail."]
-    found = [(fact.part, fact.sex, fact.colours) for fact in facts_of_text(shipped()[0].taxon, text)]
-    assert found == [("crown", "male", ("black",)), ("crown", "female", ("brown",))]
 
 
 def test_no_run_of_eight_words_is_copied_from_a_source(birds: Path) -> None:
@@ -114,10 +103,3 @@ def count(agreed: Agreed, *, sample: str, with_article: bool) -> tuple[int, int]
     ]
     wrong = sum(verdict in WRONG for verdict in found)
     return sum(verdict is not None for verdict in found) - wrong, wrong
-
-
-def test_only_sections_on_looks_are_read_from_articles(tmp_path: Path) -> None:
-    html = "<p>The wren is small.</p><h2>Description</h2><p>The bill is thin.</p><h2>Range</h2><p>Reeds.</p>"
-    path = tmp_path / "articles.jsonl"
-    path.write_text(json.dumps({"title": "Wren", "scientific_name": "Wrena rubra", "html": html}), encoding="utf-8")
-    assert read_articles(path) == {"Wrena rubra": ["The wren is small.", "The bill is thin."]}
