@@ -22,7 +22,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kb.checklist.avilist import load_checklist
-from kb.checklist.cub_names import CUB_NAMES
 from kb.checklist.names import epithet_stem
 from kb.checklist.reconcile import Reconciled, Reconciler
 
@@ -141,7 +140,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     out, missed, agreed = [" | ".join(HEADINGS), "|".join(["---"] * len(HEADINGS))], [], []
     for listed in lists(options.shared):
         listed = replace(listed, names=listed.names[: options.n], partners=listed.partners[: options.n])
-        found = Reconciler(load_checklist()).reconcile(listed.names, given=CUB_NAMES)
+        found = Reconciler(load_checklist()).reconcile(listed.names)
         out.append(" | ".join(row_of(listed, found)))
         missed += [f"{listed.title}: {name.name} ({name.reason})" for name in found.unmatched]
         if listed.partners:

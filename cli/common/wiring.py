@@ -6,7 +6,7 @@ Every function imports its packages when it is called, so that `kb --help` loads
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +23,6 @@ from recognize.settings import MIN_CONFIDENCE, UNKNOWN_PRIOR
 if TYPE_CHECKING:
     from data.contracts import Checklist, Encoders, SpeciesScorer, TextImageEncoder
     from data.engines.contract import Engine
-    from kb.checklist.reconcile import Reconciled
     from kb.endpoints.chat import Connection
     from kb.endpoints.endpoint import Budget
     from kb.lookup.context_settings import ContextSettings, ContextSources, Explainer
@@ -255,19 +254,6 @@ def occurrence_model(path: Path | None, *, is_needed: bool) -> OccurrenceModel |
         if is_needed or path is not None:
             raise
         return None
-
-
-def match_rows(rows: Sequence[Sequence[str]], checklist: Checklist | None = None) -> Reconciled:
-    """Return the species for rows of several names each: binomial, common name, eBird code.
-
-    The first known name of a row decides; a row is reported under its first name that is not empty.
-    """
-    from kb.checklist.avilist import load_checklist
-    from kb.checklist.cub_names import CUB_NAMES
-    from kb.checklist.reconcile import Reconciler
-
-    checklist = checklist or load_checklist()
-    return Reconciler(checklist).reconcile_rows(rows, given=CUB_NAMES if checklist.group else None)
 
 
 def context_look_up(store: KnowledgeBase, sources: ContextSources | None = None) -> Callable[[str], Context]:

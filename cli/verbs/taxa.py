@@ -133,6 +133,7 @@ def find_by_any_rule(checklist: Checklist, name: str, held: Collection[str] | No
 
 def report_file(kb: Path | None, file: Path, form: str, checklist: str | None) -> None:
     """Print the species for each name of a file."""
+    from kb.checklist.reconcile import Reconciler
     from kb.checklist.species_lists import read_list
     from kb.checklist.wiki_checklist import WikiChecklist
 
@@ -145,7 +146,7 @@ def report_file(kb: Path | None, file: Path, form: str, checklist: str | None) -
             raise UsageError("--checklist wiki needs a knowledge base built with it.", hint="Add --kb.")
         with wiring.open_knowledge_base(settings) as store:
             opened = WikiChecklist(store.taxa())
-    found = wiring.match_rows(listed, opened)
+    found = Reconciler(opened).reconcile_rows(listed)
     matches = rows([names[0] for names in listed], found)
     if form == "table":
         output.write(table(matches))

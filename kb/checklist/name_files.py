@@ -78,6 +78,9 @@ HEADINGS: Final[Mapping[str, tuple[str, ...]]] = {
     "family": ("family scientific", "family name", "family"),
     "order": ("order", "order name"),
     "class": ("class",),
+    "phylum": ("phylum",),
+    "kingdom": ("kingdom",),
+    "synonyms": ("synonyms", "synonym"),
     **IN_LANGUAGES,
 }  # fmt: skip
 """Meaning -> headings, the most specific first. Of `either`, the cells tell the kind of names."""
@@ -92,6 +95,8 @@ COLUMNS: Final = {
 """Columns of checklists -> their headings, folded."""
 _NAMES: Final = ("scientific", "common", "either", "code", *IN_LANGUAGES)
 _HIGHER: Final = ("genus", "family", "order", "class")
+_NOT_IN_LISTS: Final = ("subspecies", "kingdom", "phylum", "synonyms")
+"""Columns that a list of names has no use for, unless its reader says so."""
 SAMPLE: Final = 1_000
 """Rows whose cells tell the kind of a column."""
 _LABEL: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12};")
@@ -223,7 +228,7 @@ class NamesFile:
     def notes(self, used: Iterable[str] = ()) -> list[str]:
         """Return guesses, skipped rows and columns that are not used, once all rows are read."""
         nameless = f"{plural(self.n_nameless, 'row')} without a name skipped" if self.n_nameless else ""
-        read = chain.from_iterable(names for meaning, names in self.columns.items() if meaning != "subspecies")
+        read = chain.from_iterable(names for meaning, names in self.columns.items() if meaning not in _NOT_IN_LISTS)
         unused = self.table.unused({*read, *used}) if self.is_table else ""
         return [note for note in (*self.table.notes, *self._guesses, nameless, unused) if note]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -11,9 +11,9 @@ from data.errors import BadInput
 from data.records import LeftOut, Taxon
 from kb import reasons
 from kb.checklist.name_files import IN_LANGUAGES, NamesFile, common_names_in, synonyms_in
-from kb.checklist.names import fold, parse_name, without_authorship
+from kb.checklist.names import parse_name, without_authorship
 from kb.checklist.selection import RANKS_ABOVE, choices, limits_of, misspelt_genus, own_taxon, taxa_named
-from kb.checklist.stored.formats import SYNONYMS, language_of
+from kb.checklist.stored.formats import language_of
 
 if TYPE_CHECKING:
     from data.contracts import Checklist
@@ -107,7 +107,7 @@ def notes_on(path: Path) -> list[str]:
     file = NamesFile(path)
     for _ in file.rows():
         pass
-    return file.notes([*_above(file).values(), *_synonyms(file), *_languages(file)])
+    return file.notes([*_above(file).values(), *file.columns.get("synonyms", ()), *_languages(file)])
 
 
 def _species_of_row(row: _Row, checklist: Checklist, genera: set[str]) -> Taxon | LeftOut:
@@ -167,7 +167,7 @@ def _own(row: _Row, *, may_be_one_word: bool) -> Taxon | None:
 
 
 def _rows(file: NamesFile) -> Iterator[_Row]:
-    ranks, synonyms, languages = _above(file), _synonyms(file), _languages(file)
+    ranks, synonyms, languages = _above(file), file.columns.get("synonyms", ()), _languages(file)
     row = None
     for row in file.rows():
         by_language: dict[str, tuple[str, ...]] = {}
@@ -198,18 +198,7 @@ def higher_name(cell: str) -> str:
 
 def _above(file: NamesFile) -> dict[str, str]:
     """Return rank -> column of the taxa above."""
-    found = _by_heading(file, RANKS_ABOVE)
-    return found | {rank: columns[0] for rank, columns in file.columns.items() if rank in RANKS_ABOVE}
-
-
-def _synonyms(file: NamesFile) -> list[str]:
-    return list(_by_heading(file, SYNONYMS).values())
-
-
-def _by_heading(file: NamesFile, wanted: Sequence[str]) -> dict[str, str]:
-    """Return known heading -> its column."""
-    folded = {fold(name): name for name in reversed(file.table.heading)} if file.is_table else {}
-    return {name: folded[name] for name in wanted if name in folded}
+    return {rank: columns[0] for rank, columns in file.columns.items() if rank in RANKS_ABOVE}
 
 
 def _languages(file: NamesFile) -> dict[str, str]:

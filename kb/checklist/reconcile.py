@@ -6,7 +6,7 @@ Each match follows a named rule; similarity alone gives a suggestion, never a ma
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
@@ -14,6 +14,7 @@ from data.contracts import Checklist
 from data.records import Taxon
 from data.words import singulars
 from kb.checklist.avilist import AviList
+from kb.checklist.cub_names import CUB_NAMES
 from kb.checklist.fitting import Fitting, FittingNames
 from kb.checklist.names import BELOW_SPECIES, fold, name_key, parse_name, without_authorship
 from kb.checklist.selection import choices
@@ -29,7 +30,7 @@ MatchKind = Literal[
     "subspecies",
     "everyday name",
 ]
-"""Kind of match: a table of the caller, a name or code of the species in the checklist, a subspecies, or a name in
+"""Kind of match: our table `CUB_NAMES`, a name or code of the species in the checklist, a subspecies, or a name in
 everyday use or another language or a bander's code. Synonyms and other English names come from eBird and BirdLife."""
 Variant = Literal[
     "spelling",
@@ -147,25 +148,19 @@ class Reconciler:
         self._birds = checklist if isinstance(checklist, AviList) else None
         self._names = FittingNames(checklist)
 
-    def reconcile(self, names: Sequence[str], *, given: Mapping[str, str] | None = None) -> Reconciled:
+    def reconcile(self, names: Sequence[str]) -> Reconciled:
         """Return the species of each name.
 
-        The rules, in order: the table `given`; a name of the checklist, with any hyphens, apostrophes, accents and
+        The rules, in order: for birds, `CUB_NAMES`; a name of the checklist, with any hyphens, apostrophes, accents and
         `gray` for `grey`; a code of eBird; a subspecies, or a species of another list that is a subspecies here; a
         binomial inside the name; the name without brackets and words of age, sex and plumage; an everyday name, one in
         another language, or a bander's code, if it means one species; without possessives
         (`Brewer Blackbird`), with another ending of the epithet, or in another genus of the family, if only one species
         fits.
         """
-        return self.reconcile_rows([(name,) for name in names], given=given)
+        return self.reconcile_rows([(name,) for name in names])
 
-    def reconcile_rows(
-        self,
-        rows: Iterable[Sequence[str]],
-        *,
-        given: Mapping[str, str] | None = None,
-        most_suggested: int | None = None,
-    ) -> Reconciled:
+    def reconcile_rows(self, rows: Iterable[Sequence[str]], *, most_suggested: int | None = None) -> Reconciled:
         """Return the species of each row of a list with several names per species.
 
         The first name of a row with a match decides, so binomials belong before English names, and codes after.
@@ -177,7 +172,7 @@ class Reconciler:
         unmatched: list[UnmatchedName] = []
         n_unknown = 0
         for row in rows:
-            result = self._row([name for name in row if name.strip()] or [""], given or {})
+            result = self._row([name for name in row if name.strip()] or [""])
             if isinstance(result, MatchedName):
                 matched.append(result)
                 continue
@@ -188,13 +183,13 @@ class Reconciler:
             unmatched.append(result)
         return Reconciled(matched=tuple(matched), unmatched=tuple(unmatched))
 
-    def _row(self, names: Sequence[str], given: Mapping[str, str]) -> MatchedName | UnmatchedName:
+    def _row(self, names: Sequence[str]) -> MatchedName | UnmatchedName:
         label = names[0]
         if (parts := names_of_label(label)) is not None:
             if " " not in parts[0]:
                 return UnmatchedName(name=label, reason="not a species")
             names = [*parts, *names[1:]]
-        results = [self._match(name, given) for name in names]
+        results = [self._match(name) for name in names]
         for result in results:
             if isinstance(result, UnmatchedName) and result.is_of_several and not result.suggestions:
                 return replace(result, name=label)
@@ -210,17 +205,15 @@ class Reconciler:
             elsewhere=tuple(dict.fromkeys(name for name in elsewhere if name != species)),
         )
 
-    def _match(self, name: str, given: Mapping[str, str]) -> MatchedName | UnmatchedName:
-        if name in given:
-            taxon = self._species(given[name])
-            if taxon is not None:
-                return MatchedName(name=name, taxon=taxon, kind="given", matched_name=given[name])
-            return UnmatchedName(name=name, reason="unknown")
+    def _match(self, name: str) -> MatchedName | UnmatchedName:
+        given = CUB_NAMES.get(name) if self._birds else None
+        if given and (taxon := self._species(given)):
+            return MatchedName(name=name, taxon=taxon, kind="given", matched_name=given)
         if len(name) > LONGEST_NAME:
             return UnmatchedName(name=name, reason="unknown")
         bracket = _LAST_BRACKET.match(name.strip())
         names_more = bracket is not None and bool(_EPITHET.fullmatch(bracket[2]) or self._species(bracket[2]))
-        if self._birds is None and not names_more and (exact := self._as_given(name)):
+        if not names_more and (exact := self._as_given(name)):
             return exact
         label = plain_label(name)
         if names_several(name, label):

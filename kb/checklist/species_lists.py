@@ -20,7 +20,6 @@ from data.errors import BadInput
 from data.records import Taxon, taxon_id
 from data.tables import read_text
 from kb.checklist.avilist import load_checklist
-from kb.checklist.cub_names import CUB_NAMES
 from kb.checklist.name_files import NamesFile, has_names_or_ranks
 from kb.checklist.names import fold
 from kb.checklist.reconcile import MatchedName, Reconciler, UnmatchedName
@@ -152,8 +151,7 @@ def match_names(
     ids = {taxon.taxon_id for taxon in taxa}
     own = {fold(name): taxon.taxon_id for taxon in taxa for name in (*taxon.common_names, taxon.scientific_name)}
     checklist = load_checklist() if checklist is None else checklist
-    given = CUB_NAMES if checklist.group else None
-    result = Reconciler(checklist).reconcile_rows(rows, given=given, most_suggested=MOST_SUGGESTED)
+    result = Reconciler(checklist).reconcile_rows(rows, most_suggested=MOST_SUGGESTED)
     found = {match.name: match.taxon for match in result.matched}
     missed = {name.name: name for name in result.unmatched}
     by_checklist: list[Taxon | None] = []

@@ -170,11 +170,10 @@ def write_index(tables: Tables, target: Path) -> None:
     def place(entry: Entry, parent: int) -> None:
         n = at[entry.scientific_name] = len(taxa) + 1
         ids = f"{entry.avibase} {entry.code}".rstrip()
-        taxa.append(TaxonRow(n, 0, parent, ids, entry.scientific_name, entry.rank, is_shared=False))
+        taxa.append(TaxonRow(n, parent, ids, entry.scientific_name, entry.rank))
         entries.append(entry)
         for each in entry.below:
             place(each, n)
-        taxa[n - 1] = taxa[n - 1]._replace(last=len(taxa))
 
     def names() -> Iterator[NameRow]:
         for entry in entries:

@@ -56,15 +56,17 @@ OWN_META: Final = ("name", "edition", "digest", "title", "file", "form", "licenc
 
 
 class TaxonRow(NamedTuple):
-    """A taxon by its position in the tree; `is_shared` tells that another root has a species of that name."""
+    """A taxon by its position in the tree, depth first."""
 
     n: int
-    last: int
     parent: int
     id: str
     name: str
     rank: str
-    is_shared: bool
+    is_shared: bool = False
+    """Whether another root has a species of that name."""
+    last: int = 0
+    """The last position below it, which `write_rows` finds."""
 
 
 class NameRow(NamedTuple):
@@ -97,13 +99,12 @@ def write_rows(
             db.executescript(TABLES)
             db.execute("BEGIN")
             counts, ends = array("i", [0]), array("q", [0])  # species up to a position, and its last one below
-            for batch in grouped(_checked_taxa(taxa), N_AT_A_TIME):
+            for batch in grouped(_checked_taxa(taxa, ends), N_AT_A_TIME):
                 for row in batch:
                     counts.append(counts[-1] + (row.rank == "species"))
-                    ends.append(row.last)
                 db.executemany(
-                    "INSERT INTO taxon VALUES (?, ?, ?, ?, ?, ?, 0)",
-                    [(row.n, row.last, row.parent, row.id, row.name, row.rank) for row in batch],
+                    "INSERT INTO taxon VALUES (?, 0, ?, ?, ?, ?, 0)",
+                    [(row.n, row.parent, row.id, row.name, row.rank) for row in batch],
                 )
                 db.executemany(
                     "INSERT OR IGNORE INTO homonym VALUES (?)", [(row.name,) for row in batch if row.is_shared]
@@ -111,11 +112,9 @@ def write_rows(
             n_taxa = len(counts) - 1
             for found in grouped(_checked_names(names, n_taxa), N_AT_A_TIME):
                 db.executemany("INSERT OR IGNORE INTO name VALUES (?, ?, ?, ?, ?, ?, ?)", found)
-            if max(ends) > n_taxa:
-                raise BadInput(f"The last of {n_taxa:,} taxa is missing in the checklist.")
             db.executemany(
-                "UPDATE taxon SET n_species = ? WHERE n = ?",
-                ((counts[ends[n]] - counts[n - 1], n) for n in range(1, n_taxa + 1)),
+                "UPDATE taxon SET last = ?, n_species = ? WHERE n = ?",
+                ((ends[n], counts[ends[n]] - counts[n - 1], n) for n in range(1, n_taxa + 1)),
             )
             described = meta()
             _write_meta(db, {key: described[key] for key in OWN_META if key in described})
@@ -145,9 +144,8 @@ def _write_meta(db: sqlite3.Connection, meta: Mapping[str, str]) -> None:
 
 def taxon_rows(db: sqlite3.Connection) -> Iterator[TaxonRow]:
     """Yield the taxa of an index in the order of the tree."""
-    columns = "n, last, parent, id, name, rank, name IN (SELECT name FROM homonym)"
-    for row in db.execute(f"SELECT {columns} FROM taxon ORDER BY n"):
-        yield TaxonRow._make((*row[:6], bool(row[6])))
+    columns = "n, parent, id, name, rank, name IN (SELECT name FROM homonym), last"
+    yield from map(TaxonRow._make, db.execute(f"SELECT {columns} FROM taxon ORDER BY n"))
 
 
 def name_rows(db: sqlite3.Connection) -> Iterator[NameRow]:
@@ -155,18 +153,21 @@ def name_rows(db: sqlite3.Connection) -> Iterator[NameRow]:
     yield from map(NameRow._make, db.execute("SELECT taxon, level, nth, text, language FROM name ORDER BY 1, 2, 3"))
 
 
-def _checked_taxa(taxa: Iterable[TaxonRow]) -> Iterator[TaxonRow]:
-    above: list[tuple[int, int]] = []  # position and last position of the taxa around the current one
+def _checked_taxa(taxa: Iterable[TaxonRow], ends: array[int]) -> Iterator[TaxonRow]:
+    """Yield the taxa, each in the one before it or in one around that; append the last positions below them."""
+    around: list[int] = []
     for expected, row in enumerate(taxa, 1):
-        while above and above[-1][1] < row.n:
-            above.pop()
-        is_inside = not above or row.last <= above[-1][1]
-        if row.n != expected or row.parent != (above[-1][0] if above else 0) or not (row.n <= row.last and is_inside):
+        while around and around[-1] != row.parent:
+            ends[around.pop()] = expected - 1
+        if row.n != expected or bool(around) != bool(row.parent):
             raise BadInput(f"Taxon {expected:,} of the checklist is at no place in its tree.")
         if not (0 < len(row.name) <= MAX_NAME and len(row.rank) <= MAX_NAME and len(row.id) <= MAX_NAME):
             raise BadInput(f"Taxon {expected:,} of the checklist has no name, or one that is too long.")
-        above.append((row.n, row.last))
+        around.append(expected)
+        ends.append(expected)
         yield row
+    for n in around:
+        ends[n] = len(ends) - 1
 
 
 def _checked_names(names: Iterable[NameRow], n_taxa: int) -> Iterator[tuple[int, int, int, str, str, str, str]]:

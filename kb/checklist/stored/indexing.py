@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from array import array
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -349,20 +348,12 @@ def _taxa(db: sqlite3.Connection, report: Report) -> Iterator[TaxonRow]:
             "HAVING min(root) != max(root)"
         )
     }
-    last, open_taxa = array("i", [0]), list[int]()
-    for position, (depth,) in enumerate(db.execute("SELECT depth FROM place ORDER BY position"), 1):
-        last.append(0)
-        while len(open_taxa) > depth:
-            last[open_taxa.pop()] = position - 1
-        open_taxa.append(position)
-    n_taxa = len(last) - 1
-    for position in open_taxa:
-        last[position] = n_taxa
+    n_taxa = db.execute("SELECT count(*) FROM place").fetchone()[0]
     above: list[int] = []
     rows = db.execute("SELECT position, depth, id, name, rank FROM place JOIN raw USING (n) ORDER BY position")
     for position, depth, key, name, rank in rows:
         del above[depth:]
-        yield TaxonRow(position, last[position], above[-1] if above else 0, key, name, rank, name in shared)
+        yield TaxonRow(position, above[-1] if above else 0, key, name, rank, name in shared)
         above.append(position)
         if position % N_AT_A_TIME == 0 or position == n_taxa:
             report("taxa", position, n_taxa)

@@ -254,15 +254,14 @@ def test_a_knowledge_base_without_a_kept_checklist_is_its_own_unless_it_has_bird
     assert checklist_for(none, "", "", lambda: [bird, frog]) is load_checklist()
 
 
-TREE = (TaxonRow(1, 3, 0, "", "Vanessa", "genus", False), TaxonRow(2, 2, 1, "", "Vanessa a", "species", False),
-        TaxonRow(3, 3, 1, "", "Vanessa b", "species", False))  # fmt: skip
+TREE = (TaxonRow(1, 0, "", "Vanessa", "genus"), TaxonRow(2, 1, "", "Vanessa a", "species"))
 
 
 def test_rows_that_are_no_tree_and_names_without_a_taxon_are_refused(tmp_path: Path) -> None:
-    one, two, three = TREE
+    one, two = TREE
     for taxa in (
-        TREE[1:], TREE[:2], (one, two._replace(parent=0), three), (one, two._replace(last=5), three),
-        (one, two._replace(last=1), three), (one._replace(name=""), two, three), (one._replace(name="x" * 3_000), two),
+        TREE[1:], (one, two._replace(parent=2)), (two._replace(n=1, parent=0), one._replace(n=2, parent=3)),
+        (one._replace(name=""), two), (one._replace(name="x" * 3_000), two),
     ):  # fmt: skip
         with pytest.raises(BadInput):
             write_rows(tmp_path / "x.sqlite", dict, taxa, [])
