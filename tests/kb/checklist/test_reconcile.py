@@ -136,7 +136,6 @@ def test_names_without_a_single_species_are_unmatched_with_a_reason() -> None:
         ("Unidentified Hawk", "several species"),
         ("Porphyrio caerulescens", "unknown"),  # eBird's, extinct; Rallus caerulescens is another rail
         ("Strix spilocephala", "unknown"),  # a Ninox or an Otus: two owls have the epithet
-        ("141.Artic_Tern", "unknown"),
         ("Herring Gull (American/European)", "several species"),
         ("Larus argentatus (American Herring Gull)", "several species"),  # the bracket names another species
         ("Northern Flicker (Gilded x Red-shafted)", "hybrid"),
