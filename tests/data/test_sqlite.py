@@ -5,23 +5,11 @@ from pathlib import Path
 
 import pytest
 
-import kb
 from data.cache_file import CacheFile
 from data.errors import MissingRequirement, StoreError
 from data.files import storage_errors, use_write_ahead_log
 from kb.store.ledger import Ledger
-from tests.pages import PageSource, made_up_taxa
 from tests.small_files import files_of_at_most
-from tests.toy.encoders import toy_encoders
-
-
-@pytest.mark.integration
-def test_a_build_on_a_full_disk_fails_and_resumes_later(tmp_path: Path) -> None:
-    path = tmp_path / "a.kb"
-    with files_of_at_most(60_000), pytest.raises(MissingRequirement, match="cannot be written"):
-        kb.build(path, made_up_taxa(60), PageSource(), toy_encoders())
-    assert kb.build(path, made_up_taxa(60), PageSource(), toy_encoders()).species == 60
-    assert kb.verify(path).ok
 
 
 def test_a_transaction_on_a_full_disk_is_rolled_back(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from data.errors import ConfigError, CutOff, MalformedAnswer, UsageError
+from data.errors import CutOff, MalformedAnswer, UsageError
 from data.event_loop import wait_for
 from data.records import Article, ChatMessage, ChatReply, ChatRequest
 from kb.distill.distillers import make_distiller
@@ -135,19 +135,6 @@ def test_the_distiller_name_depends_on_mode_prompts_and_names(tmp_path: Path) ->
         ModelDistiller(chat, prompts=DistilPrompts(tmp_path)).name, ModelDistiller(chat, keep_names=True).name,
     }  # fmt: skip
     assert len(names) == 4
-
-
-def test_invalid_prompts_fail_before_any_request(tmp_path: Path) -> None:
-    for file, text, complaint in (
-        ("distil.md", "Describe $name.", "contains an unknown placeholder: 'name'"),
-        ("destil.md", "x", "Unknown prompt"),
-        ("notes.txt", "x", "contains no prompt"),
-    ):
-        folder = tmp_path / complaint[:12]
-        folder.mkdir(exist_ok=True)
-        (folder / file).write_text(text)
-        with pytest.raises(ConfigError, match=complaint):
-            make_distiller("model", chat=Scripted(), prompts=folder)
 
 
 def test_names_stay_in_refined_summaries_if_they_are_kept() -> None:

@@ -131,13 +131,6 @@ def test_a_calibrated_row_has_a_confidence_or_rolls_up_or_is_unknown(store: Any,
     assert row.answer.p_unknown > 0.9
 
 
-def test_changed_settings_give_no_confidence(store: Any, encoders: Any, fitting: Any) -> None:
-    recognizer = Recognizer(store, encoders, calibration=fitting, min_confidence=1.0, preset="vr-rag-v2")
-    row = next(recognizer.identify([bird("red")]))
-    assert (row.calibration, row.answer.confidence, row.answer.p_unknown) == (None, None, None)
-    assert row.answer.rank == "species"
-
-
 def test_probability_settings_outside_their_range_are_refused(store: Any, encoders: Any) -> None:
     for settings in ({"min_confidence": 1.1}, {"min_confidence": -0.1}, {"unknown_prior": 0.0}):
         with pytest.raises(UsageError, match="Expected min_confidence from 0 to 1"):

@@ -5,7 +5,7 @@ import pytest
 
 from data.errors import MalformedAnswer
 from rerank.cotrr.messages import parse_ranking
-from rerank.cotrr.reranker import fuse_ranks, input_orders, ranks_of, windows
+from rerank.cotrr.reranker import input_orders, ranks_of
 
 # Reply, photos, positions, faults.
 RANKINGS = (
@@ -54,19 +54,6 @@ def test_a_reply_of_empty_lines_takes_no_time() -> None:
     with pytest.raises(MalformedAnswer, match="expected a"):
         parse_ranking("\n" * 1_500 + "none", 3)
     assert time.process_time() - began < 2
-
-
-def test_ranks_are_fused_by_their_mean_or_by_reciprocals_with_the_constant_60() -> None:
-    assert fuse_ranks([[2.0, 1.0, 3.0]] * 2, "mean-rank") == [-2, -1, -3]
-    found = fuse_ranks([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]], "rrf")
-    assert found == pytest.approx([1 / 61 + 1 / 63, 2 / 62, 1 / 63 + 1 / 61], abs=1e-15)
-    assert found[0] == found[2] > found[1]  # one first place weighs more than two second ones
-
-
-def test_windows_overlap_from_the_end_of_the_list_to_its_front() -> None:
-    assert windows(10, 4, 2) == [(6, 10), (4, 8), (2, 6), (0, 4)]
-    assert (windows(3, 4, 2), windows(4, 4, 2), windows(0, 4, 2)) == ([(0, 3)], [(0, 4)], [])
-    assert windows(7, 4, 2) == [(3, 7), (1, 5), (0, 4)] and windows(5, 4, 3) == [(1, 5), (0, 4)]
 
 
 def test_orders_come_in_pairs_and_unnamed_photos_share_a_rank() -> None:
