@@ -15,7 +15,7 @@ from cli.verbs.identify_rows import evidence_text
 from data import records as r
 from data.codec import to_json
 from kb.lookup.entries import FoundSpecies
-from recognize.answers import message_of, status_of
+from recognize.answers import status_of
 
 GOLDEN = Path(__file__).with_name("golden")
 
@@ -116,19 +116,19 @@ def test_the_lean_columns_say_what_the_table_says() -> None:
         "Cardinalis cardinalis", "Northern Cardinal", "Northern Cardinal (Cardinalis cardinalis)",
         "Summer Tanager (Piranga rubra)", "0.83", "0.1", "1", "", "",
     ]  # fmt: skip
-    assert cells["answer"] in shown(row)[0] and cells["second_candidate"] in shown(row)[1]
+    shown = rows.lines("table", row)
+    assert cells["answer"] in shown and cells["second_candidate"] in shown
     assert evidence_text(row, "").count("Summer Tanager (Piranga rubra)") == 1
     names = rows.header("csv", "candidates", "lean").strip()
     assert names == "image,bird,status,rank,taxon_id,scientific_name,common_name,candidate_confidence,score,error"
 
 
-def shown(row: r.Identification, *, with_scores: bool = False) -> list[str]:
-    """Return the lines of a photo in the table, below its name."""
-    return rows.lines("table", row, with_scores=with_scores).rstrip().splitlines()[1:]
-
-
 SURE = r.Answer(rank="species", name="Avis A", common_name="A", confidence=0.83, p_unknown=0.01)
 UNSURE = r.Answer(rank="none", name="", p_unknown=0.01)
+UNKNOWN = r.Answer(
+    rank="none", name="", confidence=0.93, p_unknown=0.93, looks_like="Callipepla californica",
+    looks_like_common_name="California Quail",
+)  # fmt: skip
 RANKED = replace(
     OK,
     answer=SURE,
@@ -138,96 +138,50 @@ RANKED = replace(
     ),
     reader=None,
 )
-FIRST_THREE = ["    A (Avis A), 83 %", "    B (Avis B), 10 %", "    C (Avis C), 5 %"]
+KIN = replace(RANKED, candidates=tuple(replace(each, family="Thraupidae") for each in RANKED.candidates))
+ALONE = replace(KIN, answer=replace(UNKNOWN, looks_like=None), status="unknown", unknown_prior=0.7)
+GENUS = r.Candidate(
+    taxon_id="russula", scientific_name="Russula", common_name="Brittlegills", score=2.0, taxon_rank="genus"
+)
+OF_GENUS = replace(
+    OK, answer=r.Answer(rank="genus", name="Russula", common_name="Brittlegills", confidence=0.8),
+    candidates=(GENUS, *OK.candidates), reader=None,
+)  # fmt: skip
+ANSWERS = (
+    SURE, replace(SURE, confidence=0.999), replace(SURE, p_unknown=0.4),
+    r.Answer(rank="genus", name="Avis", confidence=0.83, p_unknown=0.01), UNSURE, replace(UNSURE, p_unknown=0.4),
+    r.Answer(rank="none", name="", confidence=0.7, p_unknown=0.7), r.Answer(rank="none", name=""), UNKNOWN,
+)  # fmt: skip
+ROWS = (
+    *(replace(RANKED, answer=answer, status=status_of(answer)) for answer in ANSWERS),
+    replace(RANKED, answer=replace(SURE, confidence=None, p_unknown=None),
+            candidates=tuple(replace(each, confidence=None) for each in RANKED.candidates)),
+    ALONE, replace(ALONE, unknown_prior=0.1),
+    replace(ALONE, answer=replace(UNKNOWN, looks_like=None, confidence=0.7, p_unknown=0.7)),
+    *(replace(RANKED, answer=replace(SURE, p_unknown=0.2), unknown_prior=prior) for prior in (0.01, 0.1)),
+    replace(RANKED, group="noon", answer=UNSURE, answer_without_list=UNSURE,
+            photos=(r.EncounterPhoto(image="a.jpg"), r.EncounterPhoto(image="b.jpg", error="b.jpg is empty"))),
+    replace(RANKED, photos=tuple(r.EncounterPhoto(image=f"{n}.jpg") for n in range(40))),
+    FAILED, OF_GENUS,
+)  # fmt: skip
+SCORES = {"visual": 0.5, "plain-colours": 0.25, "text_part": 0.1, "text": 0.25, "visual_part": 2.0}
+NONE = {"visual": 0.5, "plain-colours": None, "text_part": 0.0, "text": None, "visual_part": 2.0}
 
 
-def test_an_answer_is_worded_by_rank_and_confidence_with_three_alternatives() -> None:
-    others = ["    or B (Avis B), 10 %", "    or C (Avis C), 5 %", "    or D (Avis D), under 1 %"]
-    outside = "    or a species outside the knowledge base, 40 %"
-    for answer, lines in (
-        (SURE, ["  Probably A (Avis A), 83 % sure", *others]),
-        (replace(SURE, confidence=0.999), ["  A (Avis A), over 99 % sure", *others]),
-        (replace(SURE, p_unknown=0.4), ["  Probably A (Avis A), 83 % sure", outside, *others]),
-        (r.Answer(rank="genus", name="Avis", confidence=0.83, p_unknown=0.01),
-         ["  One of the genus Avis, 83 % sure. Closest matches:", *FIRST_THREE]),
-        (UNSURE, ["  Not sure. Closest matches:", *FIRST_THREE]),
-        (replace(UNSURE, p_unknown=0.4), [
-            "  Not sure, 40 % chance that the species is not in the knowledge base. Closest matches:", *FIRST_THREE,
-        ]),
-        (r.Answer(rank="none", name="", confidence=0.7, p_unknown=0.7),
-         ["  Probably not in the knowledge base, 70 % sure. Closest matches:", *FIRST_THREE]),
-    ):  # fmt: skip
-        assert shown(replace(RANKED, answer=answer, status=status_of(answer))) == lines
-    assert shown(replace(RANKED, answer=r.Answer(rank="none", name="")))[0] == "  No matching species. Closest matches:"
-    plain = tuple(replace(each, confidence=None) for each in RANKED.candidates)
-    assert shown(replace(RANKED, answer=replace(SURE, confidence=None, p_unknown=None), candidates=plain)) == [
-        "  A (Avis A), best match", "    or B (Avis B)", "    or C (Avis C)", "    or D (Avis D)",
-    ]  # fmt: skip
+def scored(*scores: dict[str, float | None]) -> r.Identification:
+    return replace(OK, candidates=tuple(replace(OK.candidates[0], scores=each) for each in scores))
 
 
-def test_an_unknown_bird_is_shown_with_its_lookalike_or_group_and_what_the_run_did_to_it() -> None:
-    answer = r.Answer(
-        rank="none", name="", confidence=0.93, p_unknown=0.93, looks_like="Callipepla californica",
-        looks_like_common_name="California Quail",
-    )  # fmt: skip
-    row = replace(RANKED, answer=answer, status="unknown")
-    assert shown(row)[:4] == ["  Probably not in the knowledge base, 93 % sure. Closest matches:", *FIRST_THREE]
-    assert message_of(row).notes == (
-        "It looks like California Quail (Callipepla californica), which the knowledge base does not hold.",
-    )
-    kin = tuple(replace(each, family="Thraupidae") for each in RANKED.candidates)
-    alone = replace(row, answer=replace(answer, looks_like=None), candidates=kin, unknown_prior=0.7)
-    assert message_of(replace(alone, unknown_prior=0.1)).notes == (
-        "The closest matches are all tanagers (Thraupidae).",
-    )
-    doubtful = replace(alone, answer=replace(answer, looks_like=None, confidence=0.7, p_unknown=0.7))
-    assert message_of(doubtful).notes[1] == (
-        "Identified alone, this photo would not be: 70 % of the photos of this run are estimated to show species "
-        "outside the knowledge base."
-    )
-    named = replace(RANKED, answer=replace(SURE, p_unknown=0.2), unknown_prior=0.01)
-    assert message_of(named).notes[0].startswith("Identified alone, this photo would be probably not in")
-    assert message_of(replace(named, unknown_prior=0.1)).notes == ()
+def test_rows_of_the_table_equal_their_golden_file() -> None:
+    """Answers by rank and confidence, unknown birds, encounters, lists, errors, and an entry for a genus.
 
-
-def test_encounters_lists_and_errors_in_the_table() -> None:
-    photos = (r.EncounterPhoto(image="a.jpg"), r.EncounterPhoto(image="b.jpg", error="b.jpg is empty"))
-    row = replace(RANKED, group="noon", photos=photos, answer=UNSURE, answer_without_list=UNSURE)
-    assert rows.lines("table", row).rstrip().splitlines() == [
-        "noon", "  1 photo: a.jpg", "  1 unreadable photo: b.jpg is empty", "  Not sure. Closest matches:",
-        *FIRST_THREE, "  Without the species list:", "    Not sure",
-    ]  # fmt: skip
-    many = replace(RANKED, photos=tuple(r.EncounterPhoto(image=f"{n}.jpg") for n in range(40)))
-    assert shown(many)[0] == "  40 photos: " + "; ".join(f"{n}.jpg" for n in range(10)) + "; and 30 more"
-    assert shown(FAILED) == ["  Error: b.jpg is empty,", "expected a picture"]
-
-
-def test_scores_have_a_column_for_each_stage_but_not_for_a_sole_encoder() -> None:
-    def columns(row: r.Identification) -> list[str]:
-        return next(line for line in shown(row, with_scores=True) if "common name" in line).split()[5:]
-
-    assert columns(OK) == ["score", "text", "visual"]
-    assert not [line for line in shown(OK) if "common name" in line]
-    scores = {"visual": 0.5, "plain-colours": 0.25, "text_part": 0.1, "text": 0.25, "visual_part": 2.0}
-    none = {"visual": 0.5, "plain-colours": None, "text_part": 0.0, "text": None, "visual_part": 2.0}
-    candidates = tuple(replace(OK.candidates[0], scores=each) for each in (scores, none))
-    assert columns(replace(OK, candidates=candidates)) == ["score", "text", "visual", "text_part", "visual_part"]
-    other = replace(OK.candidates[0], scores={**scores, "plain-colours": 0.3})
-    assert columns(replace(OK, candidates=(other,)))[-1] == "plain-colours"
-    row = replace(OK, candidates=candidates[:1])
-    assert json.loads(rows.lines("jsonl", row))["candidates"][0]["scores"] == scores
-
-
-def test_an_entry_for_a_genus_is_shown_as_such() -> None:
-    genus = r.Candidate(
-        taxon_id="russula", scientific_name="Russula", common_name="Brittlegills", score=2.0, taxon_rank="genus"
-    )
-    answer = r.Answer(rank="genus", name="Russula", common_name="Brittlegills", confidence=0.8)
-    row = replace(OK, answer=answer, candidates=(genus, *OK.candidates), reader=None)
-    assert shown(row)[:2] == [
-        "  One of the genus Russula (Brittlegills), 80 % sure",
-        "    or Northern Cardinal (Cardinalis cardinalis), 83 %",
-    ]
-    first = cells_of(row, "candidates")[0]
+    Scores have a column for each stage, but not for a sole encoder.
+    """
+    with_scores = (OK, scored(SCORES, NONE), scored({**SCORES, "plain-colours": 0.3}))  # type: ignore[arg-type]
+    shown = [rows.lines("table", row) for row in ROWS]
+    shown += [rows.lines("table", row, with_scores=True) for row in with_scores]
+    assert "".join(shown) == (GOLDEN / "identify.txt").read_text(encoding="utf-8")
+    assert json.loads(rows.lines("jsonl", scored(SCORES)))["candidates"][0]["scores"] == SCORES  # type: ignore[arg-type]
+    first = cells_of(OF_GENUS, "candidates")[0]
     assert (first["answer_taxon_id"], first["taxon_rank"]) == ("russula", "genus")
-    assert evidence_text(row, "").startswith("  genus Brittlegills (Russula)\n")
+    assert evidence_text(OF_GENUS, "").startswith("  genus Brittlegills (Russula)\n")
