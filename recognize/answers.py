@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from data.lexicon.words import english_group
-from data.records import Answer, Candidate, Identification, PhotoStatus, Reading, Taxon
+from data.records import Answer, Candidate, Correction, Identification, PhotoStatus, Reading, Taxon
 from recognize.settings import UNKNOWN_PRIOR
 
 JudgedRank = Literal["species", "genus", "family", "order"]
@@ -23,6 +23,7 @@ BLANK: Final = "blank"
 """The same where MegaDetector saw no animal."""
 PLAIN_FROM: Final = 0.9
 """From this confidence on, a species is named without "probably"."""
+_WITHOUT_NAME: Final = {"no_bird": "No bird", "unknown": "Unknown bird"}
 ABSENT: Final = "Probably not in the knowledge base"
 NO_PHOTOS: Final = "The knowledge base has no photos of these species to show. This command gets photos and texts:"
 _ODDS: Final = UNKNOWN_FROM / (1 - UNKNOWN_FROM)
@@ -89,6 +90,8 @@ def _message(row: Identification) -> Message:
     answer = row.answer
     if row.status == "error":
         return Message(name="Photo unreadable", notes=(row.error or "",))
+    if row.correction is not None:
+        return _by_a_person(row, row.correction)
     if row.status == "no_bird" and row.shows == BLANK:
         return Message(name="Blank", notes=("MegaDetector saw no animal.",))
     if row.status == "no_bird":
@@ -116,6 +119,17 @@ def _message(row: Identification) -> Message:
     return Message(
         name=ABSENT, sure=f"{percent(answer.p_unknown or 0)} sure", closest=_closest(row), notes=(*notes, *_alone(row))
     )
+
+
+def _by_a_person(row: Identification, correction: Correction) -> Message:
+    """Return the message of a confirmed or corrected answer, with the one before if it differs."""
+    answer, before = row.answer or Answer(rank="none", name=""), correction.answer
+    name, scientific = answer_names(answer) if answer.rank != "none" else (_WITHOUT_NAME[row.status], "")
+    is_same = correction.status == row.status and (before is None or before.name == answer.name or not answer.name)
+    by = f" by {correction.by}" if correction.by else ""
+    said = "" if is_same else _message(replace(row, status=correction.status, answer=before, correction=None)).lines[0]
+    notes = (f"Before: {said}.",) if said else ()
+    return Message(name=name, scientific=scientific, sure=f"{'confirmed' if is_same else 'corrected'}{by}", notes=notes)
 
 
 def _named(answer: Answer, sure: str, row: Identification) -> Message:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from data.frames import frame_of
 from data.records import Identification
 from recognize.answers import candidate_name, failures_text, is_answer, message_of
+from recognize.corrections import said_before
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,6 +40,7 @@ COLUMNS: Mapping[str, str] = {
     **dict.fromkeys(("answer", "first_candidate", "second_candidate"), "text"),
     **dict.fromkeys(("first_confidence", "second_confidence"), "number"),
     "notes": "text",
+    **dict.fromkeys(("answer_before", "corrected_by", "corrected_at"), "text"),
 }
 """Column of CSV and Parquet with one row per photo -> text, integer or number; add new columns at the end."""
 CANDIDATE_COLUMNS: Mapping[str, str] = {
@@ -88,6 +90,12 @@ def records(row: Identification, per: Rows = "photos") -> list[dict[str, object]
         record |= {"group": row.group, "n_photos": len(row.photos)}
         record["photos"] = _SEPARATOR.join(photo.image for photo in row.photos)
         record["unreadable_photos"] = _SEPARATOR.join(photo.image for photo in row.photos if photo.error) or None
+    if row.correction is not None:
+        record |= {
+            "answer_before": said_before(row),
+            "corrected_by": row.correction.by,
+            "corrected_at": row.correction.at,
+        }
     message = None if row.status == "error" else message_of(row)
     record["notes"] = " ".join(row.notes if message is None else message.notes) or None
     record["answer"] = None if message is None else message.headline

@@ -9,7 +9,7 @@ constant.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
@@ -114,6 +114,7 @@ class ResumableOutput:
             encounters that have other photos now are dropped.
         start_over: drop all rows of an earlier run, whatever its parameters.
         packed: makes `path` of all rows at the end of a run.
+        said_of: what a person said of a photo, beside the photo itself; when it changes, so do the rows.
     """
 
     def __init__(
@@ -127,6 +128,7 @@ class ResumableOutput:
         wanted: Iterable[Encounter] = (),
         start_over: bool = False,
         packed: Packed | None = None,
+        said_of: Callable[[str], str] = lambda _: "",
     ) -> None:
         self.journal = folder / f"{sha256_hex(str(path.absolute()))[:24]}.jsonl"
         self.path = path if packed is None else self.journal.with_suffix(".rows")
@@ -146,7 +148,7 @@ class ResumableOutput:
         self._wanted = {encounter.photos[0]: encounter for encounter in wanted}
         self._photos = {photo for encounter in self._wanted.values() for photo in encounter.photos}
         self._start_over = start_over
-        self._packed = packed
+        self._packed, self._said_of = packed, said_of
         self._files = (path,) if packed is None else packed.files
         self._is_new = start_over  # whether packed files lack rows, or hold others
         self._states: list[list[int]] | None = None if start_over else []
@@ -199,13 +201,17 @@ class ResumableOutput:
             self._rows.write(rows)
             self._rows.flush()
         of = self._wanted.get(image, Encounter(photos=(image,)))
-        states = tuple(file_state(Path(photo)) for photo in of.photos)
+        states = tuple(map(self._state, of.photos))
         line = _Line(
             image=image, first=self._n_rows, rows=rows.count("\n"), ok=ok, missing=missing, photos=of.photos,
             group=of.name, states=states, checksum=_checksum(image, rows),
         )  # fmt: skip
         self._n_rows += line.rows
         self._note(asdict(line))
+
+    def _state(self, photo: str) -> tuple[int, int] | None:
+        state, said = file_state(Path(photo)), self._said_of(photo)
+        return state if state is None or not said else (state[0], state[1] ^ crc32(said.encode()))
 
     def settle(self, name: str, value: float) -> None:
         """Keep a number for runs that resume this one."""
@@ -308,7 +314,7 @@ class ResumableOutput:
                     continue
                 line = _line_of(entry)
                 self._n_lines, self._is_new = self._n_lines + 1, True
-                now = [file_state(Path(photo)) for photo in line.photos]
+                now = [*map(self._state, line.photos)]
             except (ValueError, KeyError, TypeError, AttributeError):
                 continue  # damaged, or the truncated last line of a killed run
             found.pop(line.image, None)

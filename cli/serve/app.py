@@ -16,7 +16,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from cli.serve import api, pages
+from cli.serve import api, folders, pages
 from cli.serve.guard import Guard, refused
 from cli.serve.site import MOST_PHOTOS, Site
 from data.errors import BadInput, FieldmarkError, UnknownTaxon, UsageError
@@ -48,6 +48,8 @@ def make_app(site: Site, *, token: str | None = None) -> Starlette:
         routes=[
             Route("/healthz", _health),
             *(Route(path, partial(view, site)) for path, view in pages.VIEWS.items()),
+            *(Route(path, partial(view, site)) for path, view in folders.VIEWS.items()),
+            *(Route(path, partial(view, site), methods=["POST"]) for path, view in folders.ACTIONS.items()),
             Route("/identify", partial(_identify, site, pages.result_address), methods=["POST"]),
             Route("/api/v1/identify", partial(_identify, site, api.rows_of), methods=["POST"]),
             *(Route(path, partial(view, site), methods=["GET", "POST"]) for path, view in api.VIEWS.items()),

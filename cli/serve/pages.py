@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from cli.serve.site import Result, Site
+    from data.records import Identification
 
 View = Callable[["Site", "Request"], Awaitable[Response]]
 N_LATEST: Final = 12
@@ -83,15 +84,16 @@ async def card(site: Site, request: Request) -> Response:
     result, number = _result(site, request), request.path_params["number"]
     if number >= len(result.rows):
         raise HTTPException(404, f"This result has {len(result.rows)} birds.")
-    values = await site.look_up(_card_values, site, result, number)
+    values = await site.look_up(card_values_of, site, result.rows[number])
     return HTMLResponse(render("card.html", **values, result=result, number=number))
 
 
-def _card_values(site: Site, result: Result, number: int) -> dict[str, object]:
+def card_values_of(site: Site, row: Identification) -> dict[str, object]:
+    """Return the values of the card of a bird."""
     from recognize import explain
     from recognize.cards.page import card_values
 
-    row, store = result.rows[number], site.store
+    store = site.store
     why = explain(store, row) if row.candidates else None
     entries = store.species([candidate.taxon_id for candidate in row.candidates])
     return card_values(row, why, entries, store.anchor_path)

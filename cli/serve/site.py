@@ -18,6 +18,7 @@ from data.files import Closing
 from data.records import Identification
 
 if TYPE_CHECKING:
+    from cli.serve.review import Review
     from data.contracts import TextEncoder
     from kb.store.knowledge_base import KnowledgeBase
     from recognize import Recognizer
@@ -57,17 +58,27 @@ class Site(Closing):
         recognizer: its recognizer.
         sentence: the encoder of descriptions.
         folder: an empty folder for uploads, which the caller deletes.
+        reviews: the folders of photos on this machine.
     """
 
-    def __init__(self, store: KnowledgeBase, recognizer: Recognizer, sentence: TextEncoder, folder: Path) -> None:
+    def __init__(
+        self,
+        store: KnowledgeBase,
+        recognizer: Recognizer,
+        sentence: TextEncoder,
+        folder: Path,
+        reviews: Sequence[Review] = (),
+    ) -> None:
         self.store, self.recognizer, self.sentence = store, recognizer, sentence
-        self._folder = folder
+        self._folder, self.reviews = folder, reviews
         self._photos = ThreadPoolExecutor(1, thread_name_prefix="photos")
         self._pages = ThreadPoolExecutor(1, thread_name_prefix="pages")
         self.results: OrderedDict[str, Result] = OrderedDict()
 
     def close(self) -> None:
-        """Wait for what is being identified; what waits is given up."""
+        """Wait for what is being identified; what waits is given up, and runs in folders are interrupted."""
+        for review in self.reviews:
+            review.stop()
         for executor in (self._photos, self._pages):
             executor.shutdown(cancel_futures=True)
 

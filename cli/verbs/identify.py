@@ -35,6 +35,7 @@ from cli.verbs.identify_species_list import fit_warnings, list_fit, read_expecte
 from data.errors import NothingReadable, SourceError, UsageError
 from data.words import plural
 from recognize.columns import Rows
+from recognize.corrections import corrections_beside
 from recognize.settings import MAX_READER_CANDIDATES, MIN_CONFIDENCE, PHOTO_PRESETS, IdentifySettings
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from kb.store.knowledge_base import KnowledgeBase
     from recognize import Recognizer
     from recognize.confidence.prior import ListFit
+    from recognize.corrections import Corrections
     from recognize.exports.document import Facts
     from recognize.place_names import Place
 
@@ -202,6 +204,7 @@ class Run:
     encounters: Sequence[Encounter]
     sink: ResumableOutput | Printed
     fit: ListFit | None
+    corrections: Sequence[Corrections]
 
     @property
     def names(self) -> Mapping[str, str | None]:
@@ -303,6 +306,9 @@ def _opened(
     encounters = find_encounters(
         photos.groups, burst_s=method.burst_seconds if given.group else None, by=given.group_by, quiet=quiet
     )
+    corrections = corrections_beside(
+        *(Path(each) for each in given.photos if Path(each).is_dir()), *([given.file.parent] if given.file else [])
+    )
     parameters = identify_parameters(store, recognizer, detections)
     parameters |= {**reading.parameters, "reader_chunks": recognizer.n_chunks} if reading is not None else {}
     parameters |= {"burst_seconds": method.burst_seconds} if given.group else {}
@@ -319,6 +325,7 @@ def _opened(
         retry_failed=method.retry_failed,
         wanted=encounters,
         start_over=not method.resume,
+        said_of=lambda photo: " ".join(each.state_of(photo) for each in corrections),
     )
     stack.enter_context(sink)
     if given.cards is not None:
@@ -328,6 +335,7 @@ def _opened(
     return Run(
         given=given, method=method, form=form, quiet=quiet, has_own_kb=settings.kb is not None, store=store,
         recognizer=recognizer, reading=reading, encounters=encounters, sink=sink, fit=fit,
+        corrections=corrections,
     )  # fmt: skip
 
 
@@ -389,7 +397,7 @@ def _identify(run: Run) -> Counts:
         failed=_failed,
     ):
         text, missing = "", set[str]()
-        for row in (replace(one, group=names[one.image]) for one in birds):
+        for row in (replace(_corrected(run, one), group=names[one.image]) for one in birds):
             text += _written(run, row, counts)
             missing.update(_missing_parts(row))
         part = next((part for part in ("reader", "samples", "photos") if part in missing), "")
@@ -397,6 +405,12 @@ def _identify(run: Run) -> Counts:
         counts.n_failed += _failed(birds)
         counts.missing[part] += 1
     return counts
+
+
+def _corrected(run: Run, row: Identification) -> Identification:
+    for each in run.corrections:
+        row = each.applied(row)
+    return row
 
 
 def _look_first(run: Run) -> None:

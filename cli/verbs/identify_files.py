@@ -192,6 +192,7 @@ def sink_for(
     retry_failed: bool,
     start_over: bool,
     wanted: Iterable[Encounter] = (),
+    said_of: Callable[[str], str] = lambda _: "",
 ) -> ResumableOutput | Printed:
     """Return the destination of the rows: a resumable file, or stdout; `facts` are for documents.
 
@@ -220,6 +221,7 @@ def sink_for(
         wanted=wanted,
         start_over=start_over,
         packed=ParquetTable(file, rows.columns_of(per, columns)) if form == "parquet" else packed,
+        said_of=said_of,
     )
 
 

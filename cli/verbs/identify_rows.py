@@ -34,7 +34,7 @@ LEAN_COLUMNS: Mapping[str, str] = {
     for name in (
         "image", "status", "answer", "confidence", "answer_rank", "answer_scientific_name", "answer_common_name",
         "first_candidate", "second_candidate", "first_confidence", "second_confidence", "bird", "error",
-        "notes",
+        "notes", "answer_before",
     )
 }  # fmt: skip
 """The columns of one row per photo by default: `answer` is the message of the table, candidates have both names."""

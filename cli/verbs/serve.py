@@ -24,17 +24,25 @@ from recognize.settings import IdentifySettings
     "--host", default="127.0.0.1", show_default=True, metavar="ADDRESS",
     help=f"Address to listen at; other machines need the token of {TOKEN}, or else the printed one.",
 )  # fmt: skip
-def serve(kb: Path | None, port: int, host: str) -> None:
+@click.option(
+    "--photos", type=click.Path(exists=True, file_okay=False, path_type=Path), multiple=True, metavar="FOLDER",
+    help="Folder to identify and review; may be given several times.",
+)  # fmt: skip
+def serve(kb: Path | None, port: int, host: str, photos: tuple[Path, ...]) -> None:
     """Open a page to identify photos and look up species, with an HTTP API below /api/v1.
 
     The page works without the network. At 127.0.0.1 it answers this machine alone; at another --host each request needs
-    a token. Photos are kept in a temporary folder until the server stops. Stop it with Ctrl-C.
+    a token. Photos of the form are kept in a temporary folder until the server stops. Stop it with Ctrl-C.
+
+    With --photos, the photos of a folder are identified and reviewed by keyboard. The answers are in the folder's
+    fieldmark.jsonl, as by kb identify --output; what you say is in its corrections.jsonl, which kb identify honours.
     """
     try:
         import uvicorn
 
         from cli.serve.app import make_app
         from cli.serve.guard import LOOPBACK
+        from cli.serve.review import Review
         from cli.serve.site import Site
     except ModuleNotFoundError as error:
         raise MissingDependency(error.name or "starlette", extra="serve") from error
@@ -51,7 +59,13 @@ def serve(kb: Path | None, port: int, host: str) -> None:
         recognizer = wiring.make_recognizer(
             store, occurrence=wiring.occurrence_model(method.place_model, is_needed=False), place_odds=method.place_odds
         )
-        site = Site(store, recognizer, wiring.load_encoders(store.info.profile).sentence, folder)
+        site = Site(
+            store,
+            recognizer,
+            wiring.load_encoders(store.info.profile).sentence,
+            folder,
+            [Review(each.absolute(), settings.kb) for each in dict.fromkeys(photos)],
+        )
         config = uvicorn.Config(
             make_app(site, token=token), host=host, port=port, log_level="warning", access_log=False,
             timeout_graceful_shutdown=5, server_header=False,

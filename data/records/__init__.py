@@ -56,6 +56,7 @@ from data.records.photos import (
     AnswerRank as AnswerRank,
     Box as Box,
     Candidate as Candidate,
+    Correction as Correction,
     Detection as Detection,
     EncounterPhoto as EncounterPhoto,
     Identification as Identification,

@@ -156,6 +156,20 @@ class EncounterPhoto:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Correction:
+    """The answer of a model beside that of a person, who confirmed or corrected it."""
+
+    by: str
+    """User of the machine where it was confirmed or corrected."""
+    at: str
+    """ISO 8601 time."""
+    status: PhotoStatus
+    """Status of the photo before."""
+    answer: Answer | None = None
+    """The answer before."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Identification:
     """The result of one photo or encounter; with `status` `error` it has no answer and no candidates."""
 
@@ -213,6 +227,8 @@ class Identification:
     """Confidence of the detector in the box."""
     size: tuple[int, int] | None = None
     """Width and height of the upright photo, in pixels."""
+    correction: Correction | None = None
+    """Where `status` and `answer` are those of a person: by whom, and the ones before."""
 
     def _repr_html_(self) -> str:
         """Return the photo and the head of its card, for notebooks; by name, since records import no package."""

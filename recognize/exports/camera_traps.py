@@ -124,10 +124,17 @@ class _Package:
             "observationLevel": "event" if is_event else "media", "observationType": kind,
             "scientificName": named and named.name, "count": 1 if kind == "animal" else None,
             **dict(zip(("bboxX", "bboxY", "bboxWidth", "bboxHeight"), box or (), strict=False)),
-            "classificationMethod": "machine", "classifiedBy": self.facts.program,
-            "classificationProbability": named and named.confidence,
-            "observationComments": None if named else ": ".join(filter(None, (message_of(row).headline, row.shows))),
+            **self._classified(row), "observationComments": _comments(row),
         }  # fmt: skip
+
+    def _classified(self, row: Identification) -> Cells:
+        """Return by whom and how a bird was named."""
+        if row.correction is not None:
+            by = {"classifiedBy": row.correction.by or "a person", "classificationTimestamp": row.correction.at}
+            return {"classificationMethod": "human", **by}
+        sure = row.answer.confidence if row.answer is not None and row.status == "identified" else None
+        by = {"classifiedBy": self.facts.program, "classificationProbability": sure}
+        return {"classificationMethod": "machine", **by}
 
     def about(self) -> dict[str, object]:
         """Return the metadata."""
@@ -214,10 +221,19 @@ def _absolute(image: str) -> Path:
     return Path(os.path.normpath(Path(image).absolute()))  # links stay as they are
 
 
+def _comments(row: Identification) -> str | None:
+    """Return the answer before that of a person, or why there is no name."""
+    if row.correction is not None:
+        return " ".join(message_of(row).notes[:1])
+    return None if row.status == "identified" else ": ".join(filter(None, (message_of(row).headline, row.shows)))
+
+
 def _observation_type(row: Identification) -> str:
-    """Return the type of an observation; a photo without a bird is only blank if MegaDetector saw no animal."""
+    """Return the type of an observation; without a bird it is blank if MegaDetector or a person saw none."""
     if row.status != "no_bird":
         return "unknown" if row.status == "not_sure" and row.shown_box is None else "animal"
+    if row.correction is not None:
+        return "blank"
     kinds = {**dict.fromkeys((*CLASSES, "animal"), "animal"), **dict.fromkeys(VEHICLES, "vehicle")}
     return {**kinds, "person": "human", BLANK: "blank"}.get(row.shows or "", "unclassified")
 
@@ -253,7 +269,8 @@ def megadetector(rows: Iterable[Identification], facts: Facts) -> Document:
                 images[path] = {"file": path, "failure": photo.error, "detections": None}
                 continue
             image = images.setdefault(path, {"file": path, "detections": []})
-            if box is not None or (row.status == "identified" and classes):
+            is_seen = box is not None and not (row.correction and row.status == "no_bird")
+            if is_seen or (row.status == "identified" and classes):
                 score = photo.box_score if photo.box_score is not None else classes[0][1]
                 named = {"classifications": classes} if classes else {}
                 image["detections"].append(
@@ -266,7 +283,8 @@ def megadetector(rows: Iterable[Identification], facts: Facts) -> Document:
         "classification_category_descriptions": descriptions,
         "images": list(images.values()),
     }
-    is_plain = any(row.status == "identified" and row.answer and row.answer.confidence is None for row in given)
+    by_models = [row.answer for row in given if row.status == "identified" and not row.correction]
+    is_plain = any(answer is not None and answer.confidence is None for answer in by_models)
     notes = [f"Paths are relative to {root}"] if root != facts.folder.absolute() else []
     notes += ["Names without a confidence are written with 1: see kb calibrate"] if is_plain else []
     return Document(files={"": json.dumps(document, indent=1, ensure_ascii=False) + "\n"}, notes=tuple(notes))

@@ -38,13 +38,14 @@ def inaturalist(rows: Iterable[Identification], facts: Facts) -> Document:
         seen.add((row.image, answer.name))
         n_without += place is None or moment is None
         sure = "" if answer.confidence is None else f", {percent(answer.confidence)} sure"
+        by = f"{row.correction.by or 'a person'}" if row.correction else f"{facts.program}{sure}"
         names = ", ".join(PurePath(photo.image).name for photo in row.photos) or PurePath(row.image).name
         latitude, longitude = place or (None, None)
         when = (
             None if moment is None else moment.strftime("%Y-%m-%d %H:%M:%S" if facts.has_time(row.date) else "%Y-%m-%d")
         )
         where = facts.place_name or None
-        lines.append((answer.name, when, f"Photo {names}, named by {facts.program}{sure}", where, latitude, longitude,
+        lines.append((answer.name, when, f"Photo {names}, named by {by}", where, latitude, longitude,
                       "Fieldmark", None))  # fmt: skip
     notes = left_out(n_unnamed, n, "row", "no name")
     if n_without:

@@ -1,0 +1,219 @@
+"""The pages of folders on this machine: progress, and the grid for review."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from threading import Thread
+from typing import TYPE_CHECKING, Any, Final, cast, get_args
+
+from starlette.exceptions import HTTPException
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+
+from cli.serve.pages import card_values_of, page, render
+from cli.serve.review import PAGE, RESULTS, Order, Review, Tab, label_named, label_of, named
+from data.records import Answer
+from recognize.answers import message_of
+from recognize.corrections import NO_BIRD, UNKNOWN
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from cli.serve.review import Bird
+    from cli.serve.site import Site
+
+TABS: Final[Mapping[Tab, str]] = {"open": "To review", "empty": "Without a bird", "done": "Done", "all": "All"}
+ORDERS: Final[Mapping[Order, str]] = {
+    "event": "by burst", "species": "by species", "confidence": "the surest first", "odd": "the oddest first",
+}  # fmt: skip
+_CROP_PX: Final = 360
+_MARGIN: Final = 0.15  # around the bird, of the longer side of its box
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The choices of a grid, as in its address."""
+
+    tab: Tab
+    order: Order
+    family: str
+    species: str
+    first: int
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> View:
+        """Return the choices in the parameters of a request; unknown ones are the usual."""
+        tab, order = str(given.get("tab", "open")), str(given.get("order", "event"))
+        first = str(given.get("first", "0"))
+        return cls(
+            tab=cast("Tab", tab if tab in get_args(Tab) else "open"),
+            order=cast("Order", order if order in get_args(Order) else "event"),
+            family=str(given.get("family", "")),
+            species=str(given.get("species", "")),
+            first=int(first) if first.isdecimal() and len(first) < 9 else 0,
+        )
+
+
+def _review(site: Site, request: Request) -> Review:
+    number = request.path_params["folder"]
+    if number >= len(site.reviews):
+        raise HTTPException(404, "There is no such folder: kb serve --photos names them.")
+    return site.reviews[number]
+
+
+async def folders(site: Site, _: Request) -> Response:
+    """Return the folders, and how far each is."""
+    shown = await site.look_up(lambda: [(review, len(review.read())) for review in site.reviews])
+    return page("folders.html", "Folders", shown=shown)
+
+
+async def grid(site: Site, request: Request) -> Response:
+    """Return the grid of a folder."""
+    return HTMLResponse(await site.look_up(_grid, _review(site, request), View.of(request.query_params), request))
+
+
+def _grid(review: Review, view: View, request: Request) -> str:
+    birds = review.chosen(view.tab, view.order, view.family, view.species)
+    shown = birds[view.first : view.first + PAGE]
+    counts = {tab: len(review.chosen(tab, "event")) for tab in TABS}
+    return render(
+        "folder.html", title="Folders", review=review, number=request.path_params["folder"], view=view, tabs=TABS,
+        orders=ORDERS, counts=counts, n=len(birds), page_size=PAGE, families=review.families(),
+        sure=review.sure() if view.tab == "open" and not view.first else [],
+        birds=[(bird, message_of(bird.shown), head_of(bird, shown[at - 1] if at else None, view.order))
+               for at, bird in enumerate(shown)],
+        results=RESULTS,
+    )  # fmt: skip
+
+
+def head_of(bird: Bird, before: Bird | None, order: Order) -> str:
+    """Return the heading above a bird that begins a burst or a species; empty elsewhere."""
+    if order == "event" and (before is None or before.event != bird.event):
+        when = (bird.row.date or "")[:16].replace("T", " ")
+        return f"Burst {bird.event}, {when}" if when else f"Burst {bird.event}"
+    if order == "species" and (before is None or message_of(before.shown).headline != message_of(bird.shown).headline):
+        return message_of(bird.shown).headline
+    return ""
+
+
+async def start(site: Site, request: Request) -> Response:
+    """Start the identification of a folder, or go on with it."""
+    review = _review(site, request)
+    if not review.is_running:
+        review.start()
+        Thread(target=review.follow, daemon=True).start()
+    return RedirectResponse(f"/folders/{request.path_params['folder']}", status_code=303)
+
+
+async def progress(site: Site, request: Request) -> Response:
+    """Return how far the identification of a folder is."""
+    review = _review(site, request)
+    run = review.run
+    counts = {"done": run.done, "total": run.total, "errors": run.errors[-3:]} if run is not None else {}
+    return JSONResponse({"is_running": review.is_running, **counts})
+
+
+async def say(site: Site, request: Request) -> Response:
+    """Write what a person says of the chosen birds: `say` is confirm, name, majority, unknown, no bird or undo."""
+    review = _review(site, request)
+    async with request.form() as form:
+        what, name = str(form.get("say", "")), str(form.get("name", ""))
+        numbers = [int(text) for text in map(str, form.getlist("birds")) if text.isdecimal()]
+        back = str(form.get("back", ""))
+    said = await site.look_up(_said, site, review, what, name, numbers)
+    if "application/json" in request.headers.get("accept", ""):
+        return JSONResponse(said)
+    return RedirectResponse(f"/folders/{request.path_params['folder']}?{back}", status_code=303)
+
+
+def _said(site: Site, review: Review, what: str, name: str, numbers: list[int]) -> dict[str, object]:
+    review.read()
+    if what == "undo":
+        lines = review.corrections.undo()
+        return {"undone": len(lines)}
+    label: Answer | None = None
+    if what in (UNKNOWN, NO_BIRD):
+        label = Answer(rank="none", name=what)
+    elif what == "name":
+        label = label_named(site.store, name)
+    elif what == "majority":
+        label = review.majority(numbers)
+    elif what != "confirm":
+        raise HTTPException(400, f"Expected confirm, name, majority, unknown, no bird or undo, got {what[:40]}.")
+    review.say(numbers, label)
+    return {"said": len(numbers), "name": "" if label is None else label.common_name or label.name}
+
+
+async def crop(site: Site, request: Request) -> Response:
+    """Return the picture of a bird, with some of its surroundings."""
+    bird = await _bird(site, request)
+    content = await site.look_up(_crop, bird)
+    return Response(content, media_type="image/jpeg", headers={"Cache-Control": "private, max-age=3600"})
+
+
+async def _bird(site: Site, request: Request) -> Bird:
+    review = _review(site, request)
+    if not review.birds:
+        await site.look_up(review.read)
+    number = request.path_params["bird"]
+    if number >= len(review.birds):
+        raise HTTPException(404, "There is no such bird in this folder.")
+    return review.birds[number]
+
+
+def _crop(bird: Bird) -> bytes:
+    import io
+
+    from data.images.decode import read_photo
+    from data.images.views import scaled
+
+    photo = read_photo(bird.row.image, min_side=_CROP_PX)
+    shown = photo.image
+    if bird.row.box is not None:
+        box = scaled(bird.row.box, 1 / photo.scale)
+        margin = _MARGIN * max(box.right - box.left, box.bottom - box.top)
+        left, top = max(0, box.left - margin), max(0, box.top - margin)
+        right, bottom = min(shown.width, box.right + margin), min(shown.height, box.bottom + margin)
+        if right - left >= 1 and bottom - top >= 1:
+            shown = shown.crop((int(left), int(top), int(right), int(bottom)))
+    shown.thumbnail((_CROP_PX, _CROP_PX))
+    shown.save(out := io.BytesIO(), "JPEG", quality=85)
+    return out.getvalue()
+
+
+async def bird_card(site: Site, request: Request) -> Response:
+    """Return the card of a bird of a folder."""
+    bird = await _bird(site, request)
+    values = await site.look_up(card_values_of, site, bird.shown)
+    return HTMLResponse(render("bird.html", **values, folder=request.path_params["folder"]))
+
+
+async def corrected(site: Site, request: Request) -> Response:
+    """Return the rows of a folder with the labels of people, as CSV with all columns."""
+    from data.frames import as_csv
+    from recognize import to_frame
+
+    birds = await site.look_up(_review(site, request).read)
+    text = await site.look_up(lambda: as_csv(to_frame(bird.shown for bird in birds)))
+    name = 'attachment; filename="fieldmark.csv"'
+    return Response(text, media_type="text/csv", headers={"Content-Disposition": name})
+
+
+async def names(site: Site, request: Request) -> Response:
+    """Return the species and groups whose names begin with a text, in any language, for the field of names."""
+    found = await site.look_up(named, site.store, request.query_params.get("q", "")[:100])
+    return JSONResponse([
+        {"name": label.common_name or label.name, "scientific": label.name} for label in map(label_of, found)
+    ])  # fmt: skip
+
+
+VIEWS: Final = {
+    "/folders": folders,
+    "/folders/{folder:int}": grid,
+    "/folders/{folder:int}/progress": progress,
+    "/folders/{folder:int}/fieldmark.csv": corrected,
+    "/folders/{folder:int}/crops/{bird:int}": crop,
+    "/folders/{folder:int}/birds/{bird:int}": bird_card,
+    "/names": names,
+}
+ACTIONS: Final = {"/folders/{folder:int}/start": start, "/folders/{folder:int}/say": say}

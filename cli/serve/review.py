@@ -1,0 +1,309 @@
+"""Review: the birds of a folder in a grid, and what a person says of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal
+
+from data.codec import from_json
+from data.errors import BadInput, StoreError
+from data.records import Answer, Correction, Identification, Taxon
+from data.words import nearest
+from recognize.answers import message_of
+from recognize.corrections import NAME, NO_BIRD, UNKNOWN, Corrections
+
+if TYPE_CHECKING:
+    from kb.store.knowledge_base import KnowledgeBase
+
+RESULTS: Final = "fieldmark.jsonl"
+"""The rows of a folder, as of `kb identify FOLDER --output FOLDER/fieldmark.jsonl`."""
+PAGE: Final = 60  # birds
+SURE: Final = 0.9  # of birds that are confirmed together
+N_RECENT: Final = 5
+_EVENT_S: Final = 5.0  # between the photos of a burst
+Order = Literal["event", "species", "confidence", "odd"]
+Tab = Literal["open", "done", "empty", "all"]
+
+
+@dataclass(slots=True)
+class Bird:
+    """A bird in the grid."""
+
+    number: int
+    row: Identification
+    """The row of a model."""
+    shown: Identification
+    """The row with the label of a person, if it has one."""
+    event: int = 0
+    similarity: float | None = None
+    """To the nearest reference photo of the first candidate."""
+
+    @property
+    def is_done(self) -> bool:
+        """Whether a person said what it is."""
+        return self.shown.correction is not None
+
+
+@dataclass(slots=True)
+class Run:
+    """A running `kb identify` of the folder."""
+
+    process: subprocess.Popen[str]
+    done: int = 0
+    total: int = 0
+    errors: list[str] = field(default_factory=list)
+
+
+class Review:
+    """A folder of photos, its rows, and the corrections beside them.
+
+    The photos are identified by `kb identify` in a process of its own: what it has written stays when the server stops,
+    and the next run goes on.
+    """
+
+    def __init__(self, folder: Path, kb: Path | None) -> None:
+        self.folder, self._kb = folder, kb
+        self.corrections = Corrections(folder / NAME)
+        self.run: Run | None = None
+        self.recent: list[Answer] = []
+        self._state: tuple[int, int] | None = None
+        self.birds: list[Bird] = []
+
+    # identification
+
+    def start(self) -> None:
+        """Identify the photos that have no rows yet, unless that is under way."""
+        if self.is_running:
+            return
+        command = [sys.executable, "-c", "from cli.main import main; main()", "identify", str(self.folder)]
+        command += ["--output", str(self.folder / RESULTS), "--set", "progress=jsonl"]
+        command += [] if self._kb is None else ["--kb", str(self._kb)]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        self.run = Run(subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment))
+
+    @property
+    def is_running(self) -> bool:
+        """Whether photos are being identified."""
+        return self.run is not None and self.run.process.poll() is None
+
+    def follow(self) -> None:
+        """Read the progress of the run until it ends; on a thread of its own."""
+        if (run := self.run) is None or run.process.stderr is None:
+            return
+        with run.process.stderr as lines:
+            for line in lines:
+                try:
+                    said = json.loads(line)
+                    run.done, run.total = int(said["done"]), int(said["total"])
+                except (ValueError, KeyError, TypeError):
+                    run.errors.append(line.strip())
+
+    def stop(self) -> None:
+        """Interrupt the run; its rows so far stay."""
+        if self.run is not None and self.is_running:
+            self.run.process.terminate()
+            self.run.process.wait()
+
+    # birds
+
+    def read(self) -> list[Bird]:
+        """Return the birds of all readable photos in the order of the file, read again if it has changed."""
+        path = self.folder / RESULTS
+        state = (path.stat().st_size, path.stat().st_mtime_ns) if path.is_file() else None
+        if state != self._state:
+            self.birds = [Bird(number, row, row, similarity=_similarity(row)) for number, row in enumerate(_rows(path))]
+            for bird, event in zip(self.birds, _events([bird.row for bird in self.birds]), strict=True):
+                bird.event = event
+            self._state = state
+        self.corrections.refresh()
+        for bird in self.birds:
+            bird.shown = self.corrections.applied(bird.row)
+        return self.birds
+
+    def chosen(self, tab: Tab, order: Order, family: str = "", species: str = "") -> list[Bird]:
+        """Return the birds of a tab, sorted; `family` and `species` are scientific names."""
+        birds = [bird for bird in self.read() if _is_in(bird, tab)]
+        if family:
+            birds = [bird for bird in birds if bird.shown.answer is not None and bird.shown.answer.family == family]
+        if species:
+            birds = [bird for bird in birds if bird.shown.answer is not None and bird.shown.answer.name == species]
+        if order == "species":
+            n_of = Counter(_name(bird) for bird in birds)
+            return sorted(birds, key=lambda bird: (-n_of[_name(bird)], _name(bird), -_sure(bird), bird.number))
+        if order == "confidence":
+            return sorted(birds, key=lambda bird: (-_sure(bird), bird.number))
+        if order == "odd":
+            return sorted(birds, key=lambda bird: (bird.similarity is None, bird.similarity or 0, bird.number))
+        return sorted(birds, key=lambda bird: (bird.event, bird.number))
+
+    def families(self) -> list[tuple[str, int]]:
+        """Return the families of the birds that are left, with their numbers, by name."""
+        found = Counter(bird.shown.answer.family for bird in self.birds if bird.shown.answer and not bird.is_done)
+        return sorted((name, n) for name, n in found.items() if name)
+
+    def sure(self) -> list[tuple[Answer, list[int]]]:
+        """Return the species with several birds left that the model is sure of, and these birds."""
+        found: dict[str, tuple[Answer, list[int]]] = {}
+        for bird in self.birds:
+            answer = bird.shown.answer
+            if not bird.is_done and answer is not None and answer.rank == "species" and _sure(bird) >= SURE:
+                found.setdefault(answer.name, (answer, []))[1].append(bird.number)
+        return sorted((each for each in found.values() if len(each[1]) > 1), key=lambda each: -len(each[1]))
+
+    def say(self, numbers: Sequence[int], label: Answer | None) -> None:
+        """Write the label of some birds; without one, each is what the model says.
+
+        Raises:
+            BadInput: for birds that the folder does not have, and for one without a name to confirm.
+        """
+        if not numbers or not all(0 <= number < len(self.birds) for number in numbers):
+            raise BadInput("These birds are not in the folder any more.", hint="Load the page again.")
+        rows = [self.birds[number].row for number in numbers]
+        if label is not None:
+            self.recent = [label, *(each for each in self.recent if each.name != label.name)][:N_RECENT]
+        self.corrections.add([(row, label or confirmed(row)) for row in rows])
+
+    def majority(self, numbers: Sequence[int]) -> Answer:
+        """Return the most frequent species among some birds, that of the surer ones first.
+
+        Raises:
+            BadInput: if none has a name.
+        """
+        answers = [self.birds[number].shown.answer for number in numbers if 0 <= number < len(self.birds)]
+        named = [answer for answer in answers if answer is not None and answer.rank == "species"]
+        if not named:
+            raise BadInput("None of these birds has the name of a species.", hint="Give one of them a name first.")
+        counts = Counter(answer.name for answer in named)
+        best = max(named, key=lambda answer: (counts[answer.name], answer.confidence or 0))
+        return plain(best)
+
+
+def confirmed(row: Identification) -> Answer:
+    """Return the answer of a model as the label of a person.
+
+    Raises:
+        BadInput: if it has none.
+    """
+    if row.status == "no_bird":
+        return Answer(rank="none", name=NO_BIRD)
+    if row.status == "unknown":
+        return Answer(rank="none", name=UNKNOWN)
+    if row.answer is None or row.answer.rank == "none":
+        raise BadInput("There is no name to confirm for a bird that the model is not sure of.", hint="Give it a name.")
+    return plain(row.answer)
+
+
+def plain(answer: Answer) -> Answer:
+    """Return an answer without its chances."""
+    return Answer(
+        rank=answer.rank, name=answer.name, common_name=answer.common_name, family=answer.family, order=answer.order
+    )
+
+
+def label_of(taxon: Taxon) -> Answer:
+    """Return a taxon as a label."""
+    rank = taxon.rank if taxon.rank in ("genus", "family", "order") else "species"
+    english = taxon.common_names[0] if taxon.common_names else None
+    family, order = taxon.lineage.get("family"), taxon.lineage.get("order")
+    return Answer(rank=rank, name=taxon.scientific_name, common_name=english, family=family, order=order)  # type: ignore[arg-type]
+
+
+def named(store: KnowledgeBase, text: str) -> list[Taxon]:
+    """Return the species and groups of a name: of the knowledge base first, then of its checklist, in any language."""
+    from kb.checklist.selection import taxa_named
+
+    wanted = " ".join(text.split()).casefold()
+    if not wanted:
+        return []
+    held = [taxon for taxon in store.taxa() if any(name.casefold().startswith(wanted) for name in taxon.all_names)]
+    within = [taxon for taxon in store.taxa() if any(f" {wanted}" in f" {name.casefold()}" for name in taxon.names)]
+    listed = taxa_named(store.checklist, text)
+    if not (held or within or listed):
+        near = map(store.checklist.find, store.checklist.suggest(text, 3))
+        listed = [taxon for taxon in near if taxon is not None]
+    return list({taxon.taxon_id: taxon for taxon in (*held, *within, *listed)}.values())[:8]
+
+
+def label_named(store: KnowledgeBase, text: str) -> Answer:
+    """Return the label of a name that a person typed.
+
+    Raises:
+        BadInput: for a name that neither the knowledge base nor its checklist has.
+    """
+    if text in (UNKNOWN, NO_BIRD):
+        return Answer(rank="none", name=text)
+    found = named(store, text)
+    exact = [taxon for taxon in found if text.casefold() in {name.casefold() for name in taxon.all_names}]
+    if not (best := exact or found[:1]):
+        near = nearest(text, [taxon.common_name for taxon in store.taxa()], 1)
+        raise BadInput(f'No species is called "{text}".', hint=f'Did you mean "{near[0]}"?' if near else None)
+    return label_of(best[0])
+
+
+def _is_in(bird: Bird, tab: Tab) -> bool:
+    if tab in ("done", "all"):
+        return bird.is_done or tab == "all"
+    is_empty = bird.shown.status in ("no_bird", "error")
+    return not bird.is_done and is_empty is (tab == "empty")
+
+
+def _name(bird: Bird) -> str:
+    return message_of(bird.shown).headline if bird.shown.status != "error" else ""
+
+
+def _sure(bird: Bird) -> float:
+    answer = bird.shown.answer
+    return 0.0 if answer is None or answer.rank == "none" else answer.confidence or 0.0
+
+
+def _similarity(row: Identification) -> float | None:
+    anchors = row.candidates[0].anchors if row.candidates else ()
+    return max((anchor.similarity for anchor in anchors), default=None)
+
+
+def _rows(path: Path) -> Iterator[Identification]:
+    """Yield the rows of a file; the torn last line of a run is left out."""
+    if path.is_file():
+        for text in path.read_bytes().split(b"\n"):
+            try:
+                if text:
+                    row = from_json(Identification, json.loads(text))
+                    yield row if row.correction is None else uncorrected(row, row.correction)
+            except (ValueError, StoreError):
+                continue
+
+
+def uncorrected(row: Identification, correction: Correction) -> Identification:
+    """Return a row with the answer of the model."""
+    return replace(row, status=correction.status, answer=correction.answer, correction=None)
+
+
+def _events(rows: Sequence[Identification]) -> list[int]:
+    """Return the number of the burst of each row: photos of one folder, each within seconds of the one before."""
+    moments = [_moment(row) for row in rows]
+    order = sorted(range(len(rows)), key=lambda at: (str(Path(rows[at].image).parent), moments[at] or 0.0, at))
+    found, event, before = [0] * len(rows), 0, None
+    for at in order:
+        now, place = moments[at], (rows[at].image, Path(rows[at].image).parent)
+        is_same = before is not None and (
+            place[0] == before[0]
+            or (place[1] == before[1] and None not in (now, before[2]) and now - before[2] <= _EVENT_S)
+        )
+        event += not is_same
+        found[at], before = event, (*place, now)
+    return found
+
+
+def _moment(row: Identification) -> float | None:
+    try:
+        return datetime.fromisoformat(row.date).timestamp() if row.date and "T" in row.date else None
+    except ValueError:
+        return None

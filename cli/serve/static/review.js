@@ -1,0 +1,120 @@
+// The keyboard of the review, and its answers without a new page; the form works without.
+"use strict";
+const main = document.querySelector("[data-review]");
+if (main) {
+  const form = document.getElementById("say"), fault = form.querySelector("[data-error]");
+  const name = form.querySelector("input[name=name]"), names = document.getElementById("names");
+  let at = 0, isBusy = false;
+  const grid = () => document.getElementById("grid");
+  const birds = () => [...grid().querySelectorAll("[data-bird]")];
+  const boxes = () => [...grid().querySelectorAll("input[type=checkbox]")];
+  const chosen = () => birds().filter((bird) => bird.querySelector("input").checked);
+  const mark = (place, focus = true) => {
+    const all = birds();
+    if (!all.length) return;
+    at = Math.max(0, Math.min(place, all.length - 1));
+    all.forEach((bird, i) => bird.classList.toggle("at", i === at));
+    if (focus) {
+      all[at].querySelector("input").focus({ preventScroll: true });
+      all[at].scrollIntoView({ block: "nearest" });
+    }
+  };
+  const renew = async () => {
+    const answer = await fetch(location.href);
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    for (const part of ["#grid", ".tabs", "progress", ".toolbar > .small:last-child", "#after"]) {
+      const [before, after] = [main.querySelector(part), page.querySelector(part)];
+      if (before && after) before.replaceWith(after);
+    }
+    const [before, after] = [main.querySelector(".cohorts"), page.querySelector(".cohorts")];
+    if (before) { if (after) { after.open = before.open; before.replaceWith(after); } else before.remove(); }
+    mark(at);
+  };
+  const say = async (what, numbers, label = "") => {
+    if (isBusy) return;
+    isBusy = true;
+    const body = new FormData();
+    body.set("say", what);
+    body.set("name", label);
+    numbers.forEach((number) => body.append("birds", number));
+    try {
+      const answer = await fetch(form.action, { method: "POST", body, headers: { Accept: "application/json" } });
+      fault.hidden = answer.ok;
+      if (!answer.ok) fault.textContent = await said(answer);
+      await renew();
+    } catch {
+      fault.hidden = false;
+      fault.textContent = "The server does not answer: it may have been stopped.";
+    }
+    isBusy = false;
+  };
+  const said = async (answer) => {
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    return [...page.querySelectorAll("main p")].slice(0, -1).map((part) => part.textContent).join(" ");
+  };
+  const numbers = () => {
+    const picked = chosen().length ? chosen() : birds().slice(at, at + 1);
+    return picked.map((bird) => bird.dataset.bird);
+  };
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const what = event.submitter ? event.submitter.value : "name";
+    say(what, what === "undo" ? [] : numbers(), name.value);
+    name.value = "";
+  });
+  main.addEventListener("change", (event) => {
+    const bird = event.target.closest("[data-bird]");
+    if (bird) mark(birds().indexOf(bird), false);
+  });
+  let asked = 0;
+  name.addEventListener("input", async () => {
+    const mine = ++asked;
+    const found = await (await fetch(`/names?q=${encodeURIComponent(name.value)}`)).json();
+    if (mine !== asked) return;
+    names.replaceChildren(...found.map((each) => {
+      const option = document.createElement("option");
+      option.value = each.name;
+      option.label = `${each.name} (${each.scientific})`;
+      return option;
+    }));
+  });
+  name.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") { event.preventDefault(); say("name", numbers(), name.value); name.value = ""; name.blur(); }
+    if (event.key === "Escape") { name.blur(); mark(at); }
+  });
+  const columns = () => getComputedStyle(grid()).gridTemplateColumns.split(" ").length;
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target === name || event.target.matches("select, summary")) return;
+    if (event.key === "Enter" && event.target.matches("a, button")) return;
+    const keys = {
+      Enter: () => say("confirm", numbers()),
+      r: () => name.focus(),
+      u: () => say("unknown", numbers()),
+      x: () => say("no bird", numbers()),
+      m: () => say("majority", numbers()),
+      z: () => say("undo", []),
+      a: () => { const all = boxes(), is = all.every((box) => box.checked); all.forEach((box) => { box.checked = !is; }); },
+      e: () => {
+        const bird = birds()[at];
+        birds().filter((each) => bird && each.dataset.event === bird.dataset.event)
+          .forEach((each) => { each.querySelector("input").checked = true; });
+      },
+      ArrowRight: () => mark(at + 1), ArrowLeft: () => mark(at - 1),
+      ArrowDown: () => mark(at + columns()), ArrowUp: () => mark(at - columns()),
+    };
+    const recent = [...form.querySelectorAll("[data-recent]")][Number(event.key) - 1];
+    const act = recent ? () => say("name", numbers(), recent.textContent) : keys[event.key] || keys[event.key.toLowerCase()];
+    if (act) { event.preventDefault(); act(); }
+  });
+  mark(0, false);
+  if (main.dataset.running) {
+    const shown = main.querySelector("[data-progress]");
+    const follow = async () => {
+      const state = await (await fetch(`${location.pathname}/progress`)).json();
+      if (!state.is_running) { location.reload(); return; }
+      shown.textContent = state.total ? `${state.done} of ${state.total} photos` : "";
+      setTimeout(follow, 1000);
+    };
+    follow().catch(() => {});
+  }
+}

@@ -1,0 +1,102 @@
+"""Review of a folder in `kb serve`: what a person says is kept, undone, and honoured by `kb identify`."""
+
+import csv
+import io
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+CARDINAL, OWL = "cardinalis-cardinalis", "bubo-scandiacus"
+JSON = {"Accept": "application/json"}
+
+
+@pytest.fixture
+def folder(drawings: Path) -> Path:
+    """Photos of which two are of one bird each, and one is no photo."""
+    for path in drawings.iterdir():
+        if path.stem not in (CARDINAL, OWL):
+            path.unlink()
+    (drawings / "broken.jpg").write_bytes(b"no photo")
+    return drawings
+
+
+def say(client: httpx.Client, what: str, *birds: int, **more: str) -> httpx.Response:
+    return client.post(
+        "/folders/0/say", data={"say": what, "birds": [str(bird) for bird in birds], **more}, headers=JSON
+    )
+
+
+def test_what_is_said_of_birds_is_kept_undone_and_honoured_by_the_next_run(
+    serve: Any, cli: Any, built_kb: Path, folder: Path
+) -> None:
+    results = folder / "fieldmark.jsonl"
+    command = ("identify", folder, "--kb", built_kb, "--output", results)
+    cli.call(*command)
+    rows = [json.loads(line) for line in results.read_text().splitlines()]
+    at = {Path(row["image"]).stem: number for number, row in enumerate(rows)}
+
+    def visit(client: httpx.Client) -> None:
+        assert "2 birds and empty photos" not in client.get("/folders").text
+        page = client.get("/folders/0").text
+        assert page.count("data-bird=") == 2 and "broken" in client.get("/folders/0?tab=empty").text
+        assert client.get(f"/folders/0/crops/{at[OWL]}").content.startswith(b"\xff\xd8\xff")
+        assert "Snowy Owl" in client.get(f"/folders/0/birds/{at[OWL]}").text
+        assert say(client, "confirm", at[OWL]).json() == {"said": 1, "name": ""}
+        assert say(client, "name", at[CARDINAL], name="Rotkehlchen").json()["name"] == "European Robin"
+        left = client.get("/folders/0").text
+        assert left.count("data-bird=") == 0 and "All birds are reviewed" in left
+        done = client.get("/folders/0?tab=done&order=species").text
+        assert done.count("data-bird=") == 2 and "corrected" in done and "confirmed" in done
+        assert {each["name"] for each in client.get("/names?q=snowy").json()} == {"Snowy Owl"}
+        assert say(client, "majority", at[OWL], at[CARDINAL]).status_code == 200
+        for wrong in (say(client, "name", at[OWL], name="Nobody"), say(client, "confirm"), say(client, "confirm", 99),
+                      say(client, "confirm", at["broken"]), say(client, "shout", at[OWL])):  # fmt: skip
+            assert wrong.status_code == 400
+        assert say(client, "no bird", at[OWL]).status_code == say(client, "unknown", at[OWL]).status_code == 200
+        undone = [say(client, "undo").json()["undone"] for _ in range(6)]
+        assert undone == [1, 1, 2, 1, 1, 0], "as many steps as were made"
+        say(client, "confirm", at[OWL])
+        without_script = client.post(
+            "/folders/0/say", data={"say": "name", "name": "European Robin", "birds": str(at[CARDINAL])}
+        )
+        assert without_script.status_code == 303
+        table = {
+            Path(row["image"]).stem: row
+            for row in csv.DictReader(io.StringIO(client.get("/folders/0/fieldmark.csv").text))
+        }
+        assert table[CARDINAL]["answer_scientific_name"] == "Erithacus rubecula"
+        assert table[CARDINAL]["answer_before"] == "Cardinalis cardinalis" == rows[at[CARDINAL]]["answer"]["name"]
+        for path in ("/folders/1", "/folders/0/crops/99"):
+            assert client.get(path).status_code == 404
+
+    serve(visit, "--photos", str(folder))
+    moved = folder / "moved.png"
+    (folder / f"{CARDINAL}.png").rename(moved)
+    assert cli.call(*command).exit_code == 7
+    named = {Path(row["image"]).stem: row for row in map(json.loads, results.read_text().splitlines())}
+    assert named["moved"]["answer"]["name"] == "Erithacus rubecula"
+    assert named["moved"]["correction"]["answer"]["name"] == "Cardinalis cardinalis"
+    assert (named[OWL]["answer"]["name"], named[OWL]["correction"]["status"]) == ("Bubo scandiacus", "identified")
+    shown = cli.call("identify", moved.parent, "--kb", built_kb, "--quiet").stdout
+    assert (
+        "European Robin (Erithacus rubecula), corrected" in shown and "Snowy Owl (Bubo scandiacus), confirmed" in shown
+    )
+
+
+def test_a_folder_is_identified_with_progress_from_the_page(serve: Any, folder: Path) -> None:
+    def visit(client: httpx.Client) -> None:
+        assert "No photo is identified yet" in client.get("/folders/0").text
+        assert client.post("/folders/0/start").status_code == 303
+        for _ in range(600):
+            state = client.get("/folders/0/progress").json()
+            if not state["is_running"]:
+                break
+            time.sleep(0.1)
+        assert (state["done"], state["total"]) == (3, 3)
+        assert client.get("/folders/0").text.count("data-bird=") == 2
+
+    serve(visit, "--photos", str(folder))
