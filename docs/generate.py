@@ -301,6 +301,8 @@ def _key_of(column: str) -> str:
     special |= {"answer_scientific_name": "answer.name", "answer_taxon_id": "candidates[].taxon_id"}
     special |= {name: f"answer.{name}" for name in ("confidence", "family", "order")}
     special |= {"candidate_confidence": "candidates[].confidence", "photos": "photos[].image"}
+    special |= {"answer_before": "correction.answer.name", "corrected_by": "correction.by"}
+    special |= {"corrected_at": "correction.at"}
     special |= {"n_photos": "photos", "unreadable_photos": "photos[].error"}
     identification, answer, candidate, reading = (
         {field.name for field in dataclasses.fields(_load(f"data.records.{name}"))}

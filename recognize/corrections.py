@@ -46,7 +46,7 @@ class Line:
     at: str = ""
     """ISO 8601."""
     step: str = ""
-    """Id of what was done at once, and can be undone at once."""
+    """Id of the lines that were written, and are undone, together."""
     undoes: str = ""
     """Id of the step that this one takes back."""
 
@@ -68,7 +68,7 @@ class Corrections:
         self.refresh()
 
     def refresh(self) -> None:
-        """Read what was added to the file, by whichever program."""
+        """Read new lines of the file, of whichever program."""
         if not self.path.is_file():
             return
         with self.path.open("rb") as file:
@@ -99,7 +99,7 @@ class Corrections:
     def find(self, image: str, box: Box | None) -> Line | None:
         """Return the last line on a bird in a photo that has a label; None without one."""
         try:
-            state = os.stat(image)
+            state = Path(image).stat()
         except OSError:
             return None
         if not (held := self._held.get(state.st_size)):
@@ -115,9 +115,9 @@ class Corrections:
         return self._hashes[key]
 
     def state_of(self, image: str) -> str:
-        """Return the identity of what is said of a photo; empty if nothing is."""
+        """Return the identity of the last lines on a photo; empty if there is none."""
         try:
-            state = os.stat(image)
+            state = Path(image).stat()
         except OSError:
             return ""
         held = self._held.get(state.st_size)
@@ -143,7 +143,7 @@ class Corrections:
         step = secrets.token_hex(6)
         lines = []
         for row, label in labels:
-            state = os.stat(row.image)
+            state = Path(row.image).stat()
             path = os.path.relpath(row.image, self.path.parent)
             lines.append(
                 Line(

@@ -55,7 +55,7 @@ class View:
 
 
 def _review(site: Site, request: Request) -> Review:
-    number = request.path_params["folder"]
+    number: int = request.path_params["folder"]
     if number >= len(site.reviews):
         raise HTTPException(404, "There is no such folder: kb serve --photos names them.")
     return site.reviews[number]
@@ -155,7 +155,7 @@ async def _bird(site: Site, request: Request) -> Bird:
     review = _review(site, request)
     if not review.birds:
         await site.look_up(review.read)
-    number = request.path_params["bird"]
+    number: int = request.path_params["bird"]
     if number >= len(review.birds):
         raise HTTPException(404, "There is no such bird in this folder.")
     return review.birds[number]

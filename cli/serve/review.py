@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import pairwise
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -289,21 +291,26 @@ def uncorrected(row: Identification, correction: Correction) -> Identification:
 def _events(rows: Sequence[Identification]) -> list[int]:
     """Return the number of the burst of each row: photos of one folder, each within seconds of the one before."""
     moments = [_moment(row) for row in rows]
-    order = sorted(range(len(rows)), key=lambda at: (str(Path(rows[at].image).parent), moments[at] or 0.0, at))
-    found, event, before = [0] * len(rows), 0, None
-    for at in order:
-        now, place = moments[at], (rows[at].image, Path(rows[at].image).parent)
+    order = sorted(range(len(rows)), key=lambda at: (str(Path(rows[at].image).parent), moments[at], at))
+    found, event = [0] * len(rows), 0
+    for before, at in pairwise([None, *order]):
+        if at is None:
+            continue
         is_same = before is not None and (
-            place[0] == before[0]
-            or (place[1] == before[1] and None not in (now, before[2]) and now - before[2] <= _EVENT_S)
+            rows[before].image == rows[at].image
+            or (
+                Path(rows[before].image).parent == Path(rows[at].image).parent
+                and 0 <= moments[at] - moments[before] <= _EVENT_S
+            )
         )
         event += not is_same
-        found[at], before = event, (*place, now)
+        found[at] = event
     return found
 
 
-def _moment(row: Identification) -> float | None:
+def _moment(row: Identification) -> float:
+    """Return seconds since 1970, or below without a time of day, so that no two such photos are close."""
     try:
-        return datetime.fromisoformat(row.date).timestamp() if row.date and "T" in row.date else None
+        return datetime.fromisoformat(row.date).timestamp() if row.date and "T" in row.date else -inf
     except ValueError:
-        return None
+        return -inf

@@ -228,7 +228,7 @@ class Identification:
     size: tuple[int, int] | None = None
     """Width and height of the upright photo, in pixels."""
     correction: Correction | None = None
-    """Where `status` and `answer` are those of a person: by whom, and the ones before."""
+    """The model's status and answer, where `status` and `answer` are those of a person."""
 
     def _repr_html_(self) -> str:
         """Return the photo and the head of its card, for notebooks; by name, since records import no package."""

@@ -128,13 +128,14 @@ class _Package:
         }  # fmt: skip
 
     def _classified(self, row: Identification) -> Cells:
-        """Return by whom and how a bird was named."""
+        """Return the namer of a bird, a person or the program."""
         if row.correction is not None:
             by = {"classifiedBy": row.correction.by or "a person", "classificationTimestamp": row.correction.at}
             return {"classificationMethod": "human", **by}
         sure = row.answer.confidence if row.answer is not None and row.status == "identified" else None
-        by = {"classifiedBy": self.facts.program, "classificationProbability": sure}
-        return {"classificationMethod": "machine", **by}
+        return {
+            "classificationMethod": "machine", "classifiedBy": self.facts.program, "classificationProbability": sure,
+        }  # fmt: skip
 
     def about(self) -> dict[str, object]:
         """Return the metadata."""

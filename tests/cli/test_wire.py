@@ -114,7 +114,7 @@ def test_the_lean_columns_say_what_the_table_says() -> None:
     assert list(cells.values()) == [
         "a.jpg", "identified", "Probably Northern Cardinal (Cardinalis cardinalis)", "0.83", "species",
         "Cardinalis cardinalis", "Northern Cardinal", "Northern Cardinal (Cardinalis cardinalis)",
-        "Summer Tanager (Piranga rubra)", "0.83", "0.1", "1", "", "",
+        "Summer Tanager (Piranga rubra)", "0.83", "0.1", "1", "", "", "",
     ]  # fmt: skip
     shown = rows.lines("table", row)
     assert cells["answer"] in shown and cells["second_candidate"] in shown

@@ -46,7 +46,8 @@ def visiting(monkeypatch: pytest.MonkeyPatch, visit: Visit) -> Iterator[dict[str
 def serve(cli: Any, built_kb: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
     """A function that runs `kb serve` for a visit and returns what it prints."""
 
-    def serve(visit: Visit, *options: str) -> str:
+    def serve(visit: Visit, *options: str | Path, photos: Path | None = None) -> str:
+        options += () if photos is None else ("--photos", photos)
         with visiting(monkeypatch, visit):
             said: str = cli.call("serve", "--kb", built_kb, "--port", "0", *options, check=True).stderr
         return said

@@ -73,7 +73,7 @@ def test_what_is_said_of_birds_is_kept_undone_and_honoured_by_the_next_run(
         for path in ("/folders/1", "/folders/0/crops/99"):
             assert client.get(path).status_code == 404
 
-    serve(visit, "--photos", str(folder))
+    serve(visit, photos=folder)
     moved = folder / "moved.png"
     (folder / f"{CARDINAL}.png").rename(moved)
     assert cli.call(*command).exit_code == 7
@@ -99,4 +99,4 @@ def test_a_folder_is_identified_with_progress_from_the_page(serve: Any, folder: 
         assert (state["done"], state["total"]) == (3, 3)
         assert client.get("/folders/0").text.count("data-bird=") == 2
 
-    serve(visit, "--photos", str(folder))
+    serve(visit, photos=folder)
