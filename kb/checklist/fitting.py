@@ -85,7 +85,6 @@ class FittingNames:
         tries = {fold(" ".join(words))}
         for each in (words, _BETWEEN_WORDS.split(label)):  # "Brewers Blackbird", "Ross Goose"
             tries |= {fold(" ".join([*each[:i], f"{each[i]}s", *each[i + 1 :]])) for i in range(len(each))}
-        tries.discard(fold(label))
         return {
             taxon.taxon_id: (text, taxon)
             for key in sorted(tries)

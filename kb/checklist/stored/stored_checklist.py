@@ -160,7 +160,7 @@ class StoredChecklist(Checklist):
     @property
     def _is_small(self) -> bool:
         """Whether a name is compared with every other; in a large checklist, with those of its beginning or end."""
-        n_common = sum(json.loads(self.meta["languages"]).values())
+        n_common: int = sum(json.loads(self.meta["languages"]).values())
         return int(self.meta["n_taxa"]) + int(self.meta["n_synonyms"]) + n_common <= N_IN_SMALL
 
     @cached_property
