@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import kb
 from data.records import QueryPart, Source, Term
 from kb.lookup.context_settings import ContextSources
@@ -42,87 +44,52 @@ SQUIRREL = Term(
     source=Source(title="Red squirrel", url="https://wiki.example/squirrel"),
 )  # fmt: skip
 STORE = ShelfStore(SPECIES, [ALBINISM, SQUIRREL], ENCODER)
-ORDINARY = ("orange", "grey back", "white with dark", "green", "yellow", "reddish")
-WINTER = frozenset({"winter"})
+# Kinds of queries: a variant has its own sentences and no mark of the ordinary adult, which stay where they hold.
+QUERIES = {
+    "variants": (
+        "albino American robin", "leucistic American robin", "American Robin with leucism", "melanistic red squirrel",
+        "hybrid mallard", "a hybrid of mallard and American black duck", "piebald mallard",
+    ),
+    "young, and the other sex": (
+        "juvenile American robin", "American robin chick", "female American robin", "American robin, female",
+        "female or juvenile American robin", "female mallard", "a downy mallard duckling", "mallard, newly hatched",
+        "common loon chick", "female American crow",
+    ),
+    "ordinary adults": (
+        "American robin", "American robin feeding its chick", "American robin with chicks", "adult American robin",
+        "an American robin in winter snow", "male mallard", "male and female mallard", "a mallard and a female goose",
+        "mallard with ducklings", "a mallard under a lunar eclipse", "red squirrel",
+        "common loon in breeding plumage in winter", "Atlantic puffin", "American robin with a white throat",
+        "an American crow and an albino American robin",
+    ),
+    "other plumages and seasons": (
+        "female mallard in winter plumage", "mallard out of breeding plumage", "1st winter mallard",
+        "adult mallard in eclipse", "first-winter ring-billed gull", "a ring-billed gull in its 1st winter",
+        "common loon in winter", "winter plumage common loon", "winter common loon", "Atlantic puffin in winter",
+        "Atlantic puffin in winter plumage",
+    ),
+}  # fmt: skip
 
 
-def passage(query: str) -> str:
-    return kb.context(STORE, query, ENCODER).passage
+def recorded() -> str:
+    lines = []
+    for kind, queries in QUERIES.items():
+        lines.append(f"== {kind}")
+        for query in queries:
+            passage = kb.context(STORE, query, ENCODER).passage
+            lines.append(f"{query} <- {passage.replace(NOT_ORDINARY, '(not as the ordinary adult)')}")
+    return "\n".join(lines) + "\n"
 
 
-def test_an_albino_robin_keeps_whole_sentences_without_a_colour_and_its_source_also_for_a_model() -> None:
+def test_passages_on_variants_sexes_ages_and_seasons_are_those_on_record() -> None:
+    assert recorded() == Path(__file__).with_name("variants.txt").read_text(encoding="utf-8")
+
+
+def test_a_model_gets_no_colour_of_the_ordinary_adult_of_an_albino_and_its_source_is_cited() -> None:
     writer = Model('{"sentences": []}')
     found = kb.context(STORE, "albino American robin", ENCODER, ContextSources(chat=writer))
-    assert found.passage == (
-        "Albinism: A lack of all pigment, which leaves feathers white and eyes pink. "
-        "American Robin (Turdus migratorius): Leucistic birds show white patches. "
-        f"Length 23 to 28 cm. {NOT_ORDINARY}"
-    )
+    assert found == kb.context(STORE, "albino American robin", ENCODER)
     assert found.sources == (SPECIES[0].source,) and "orange" not in writer.asked[0]
-
-
-def test_a_variant_gets_its_own_sentences_and_no_mark_of_the_ordinary_adult() -> None:
-    for said, queries in {
-        "Leucistic birds show white patches.": ("leucistic American robin", "American Robin with leucism"),
-        "The young have a spotted breast.": ("juvenile American robin", "American robin chick"),
-        "Females are duller.": ("female American robin", "American robin, female", "female or juvenile American robin"),
-        "The female is mottled brown; a dark line runs through the eye.": ("female mallard",),
-        "A large duck with a broad flat bill.": ("hybrid mallard", "a hybrid of mallard and American black duck"),
-        "It has long ear tufts.": ("melanistic red squirrel",),
-    }.items():
-        for query in queries:
-            found = passage(query)
-            assert said in found, query
-            # The others have looks of their own.
-            assert (NOT_ORDINARY in found) == any(word in query for word in ("leucis", "hybrid")), query
-            assert not [mark for mark in ORDINARY if mark in found], query
-
-
-def test_marks_of_ordinary_adults_stay_where_they_hold() -> None:
-    for said, queries in {
-        "The breast is orange": (
-            "American robin", "American robin feeding its chick", "American robin with chicks", "adult American robin",
-            "an American robin in winter snow",
-        ),
-        "glossy green head": (
-            "male mallard", "male and female mallard", "a mallard and a female goose", "mallard with ducklings",
-            "a mallard under a lunar eclipse",
-        ),
-        "black all over": ("female American crow",),
-        "reddish coat": ("red squirrel",),
-        "The head is black": ("common loon in breeding plumage in winter",),
-        "red feet": ("Atlantic puffin",),
-    }.items():  # fmt: skip
-        for query in queries:
-            found = passage(query)
-            assert said in found and NOT_ORDINARY not in found, query
-    assert "mottled" not in passage("male mallard")
-    told = passage("an American crow and an albino American robin")
-    assert "black all over" in told and "orange" not in told, "the colours of the robin alone are left out"
-    first = "American Robin (Turdus migratorius): The breast is orange; the throat is white"
-    assert passage("American robin with a white throat").startswith(first), "sentences on the query come first"
-
-
-def test_no_mark_of_the_ordinary_adult_holds_for_another_plumage_or_age() -> None:
-    for query in (
-        "a downy mallard duckling", "mallard, newly hatched", "female mallard in winter plumage", "piebald mallard",
-        "mallard out of breeding plumage", "1st winter mallard", "adult mallard in eclipse",
-    ):  # fmt: skip
-        assert passage(query) == f"Mallard (Anas platyrhynchos): A large duck with a broad flat bill. {NOT_ORDINARY}"
-
-
-def test_seasons_and_ages_lose_only_marks_that_do_not_hold_for_them() -> None:
-    gull = "Ring-billed Gull (Larus delawarensis): First-winter birds have a pink bill with a black tip. "
-    for query in ("first-winter ring-billed gull", "a ring-billed gull in its 1st winter"):
-        assert passage(query) == f"{gull}A medium-sized gull.", "without a size in figures"
-    loon = "Common Loon (Gavia immer): A large waterbird with a pointed bill."
-    assert passage("common loon chick") == f"{loon} {NOT_ORDINARY}"
-    for query in ("common loon in winter", "winter plumage common loon", "winter common loon"):
-        assert passage(query) == f"{loon} Length 66 to 91 cm. {NOT_ORDINARY}", query
-    puffin = "Atlantic Puffin (Fratercula arctica): "
-    told = "In summer the bill is orange; it is duller in winter."
-    for query in ("Atlantic puffin in winter", "Atlantic puffin in winter plumage"):
-        assert passage(query) == f"{puffin}{told} The back is black.", query
 
 
 def sex_ages(query: str, *sentences: str) -> list[QueryPart]:
