@@ -27,6 +27,7 @@ VERBS: Final = {
     "export": "Write a knowledge base as Parquet tables and images.",
     "import": "Make a knowledge base from a folder that kb export wrote.",
     "identify": "Identify the species in photos.",
+    "learn": "Learn from the birds that you confirmed or corrected.",
     "calibrate": "Fit the confidence of kb identify to your knowledge base.",
     "context": "Explain the species and terms in a query, with sources.",
     "rerank": "Rank photos by queries, with each question and answer.",

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 FILE_NAME = "fieldmark.toml"
 PREFIX = "FIELDMARK_"
 WIKI_PASSWORD = "FIELDMARK_WIKI_PASSWORD"
+OWN = "own.kb"
+"""Knowledge base in Fieldmark's own folder that `kb learn` makes of the shipped one, and that is used from then on."""
 TOKEN = "FIELDMARK_TOKEN"
 """Variable with the token of `kb serve`."""
 # Variables for tests and CI, not settings of the product, and secrets, which no file may hold.
@@ -94,7 +96,7 @@ class Settings:
     """General settings; the fields are the keys of `fieldmark.toml`."""
 
     kb: Path | None = None
-    """Default of `--kb`."""
+    """Default of `--kb`; without it, the knowledge base that `kb learn` made, else the shipped one."""
     api_url: str | None = None
     """Address of the wiki's api.php; Wikipedia's by default."""
     contact: str | None = None
@@ -203,7 +205,9 @@ def resolve(flags: Mapping[str, object] | None = None, values: Mapping[str, obje
     values = read_values() if values is None else values
     given = [kind for kind in ENDPOINTS if any(key.startswith(f"llm.{kind}.") for key in values)]
     llm: dict[str, Endpoint] = {kind: _endpoint(kind, values) for kind in given}
-    return of_table("", Settings(llm=llm), values, flags or {})
+    settings = of_table("", Settings(llm=llm), values, flags or {})
+    own = settings.home / OWN
+    return replace(settings, kb=own) if settings.kb is None and (own / "kb.toml").is_file() else settings
 
 
 def of_table(

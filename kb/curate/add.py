@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -112,60 +112,111 @@ def store_addition(
     as_is: bool = False,
 ) -> Added:
     """Add texts and photos as `add` does, also where a lost photo keeps the subject as it was."""
-    key = term_id(subject) if isinstance(subject, str) else subject.taxon_id
-    pictures = [_read_photo(photo, key) for photo in photos]
+    (added,) = _stored(path, [_Part(subject, texts, photos, as_is)], encoders)
+    return added
+
+
+def add_photos(path: str | Path, photos: Sequence[tuple[Taxon, Sequence[OwnPhoto]]], encoders: Encoders) -> list[Added]:
+    """Add photos to several species at once, as `add` does for one, and return the result for each.
+
+    Raises:
+        BadInput, StoreError, SpaceMismatch, KnowledgeBaseLocked: as `add`.
+    """
+    found = _stored(path, [_Part(taxon, (), own, False) for taxon, own in photos], encoders)
+    for added in found:
+        require_shown(Path(path), encoders, added)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    subject: Taxon | str
+    texts: Sequence[OwnText]
+    photos: Sequence[OwnPhoto]
+    as_is: bool
+
+    @property
+    def key(self) -> str:
+        return term_id(self.subject) if isinstance(self.subject, str) else self.subject.taxon_id
+
+
+def _stored(path: str | Path, parts: Sequence[_Part], encoders: Encoders) -> list[Added]:
+    """Write all parts, and publish them together."""
+    pictures = [[_read_photo(photo, part.key) for photo in part.photos] for part in parts]
     layout = Layout(Path(path))
     layout.claim()
     with writer_lock(layout.lock), rolled_back_if_empty(layout):
         is_new = not layout.vectors.exists()  # which every knowledge base with contents has, and a ledger then too
         info = begin(layout, OwnSource(), encoders)
         with closing(Ledger(layout.ledger, create=is_new)) as ledger:
-            before = additions(ledger).get(key, Addition())
-            earlier_credits = _credits(before)
-            held = None
-            taken: tuple[TakenText, ...] = ()
-            n_read_again = 0
-            if isinstance(subject, str):
-                addition = _with_term(layout, subject, texts, photos, as_is=as_is)
-            else:
-                taxa = {each: loads(Taxon, record) for each, record in ledger.subjects("taxon").items()}
-                held = taxa.get(key)
-                subject = with_lineage(held, subject if held else with_relatives(subject, list(taxa.values())))
-                read = [_read_text(subject, text, as_is=as_is) for text in texts]  # all, before any is written
-                taken = tuple(_taken(article, summary) for article, summary in read)
-                new = [_written_text(layout, article, summary) for article, summary in read]
-                for _, content in pictures:
-                    layout.anchors.write(content)
-                earlier, n_read_again = _read_again(layout, before, held, subject)
-                addition = _merged(earlier, new, [anchor for anchor, _ in pictures], subject)
             was_there = {entry.subject_id for entry in ledger.entries()}
-            name = subject if isinstance(subject, str) else subject.scientific_name
-            was_removed = name in removed(ledger)
-            _note(ledger, subject, key, name, addition)
-            run = BuildRun(layout=layout, info=info, ledger=ledger, encoders=encoders)
-            run_stages(run, ("encode", "index"))
+            noted = [_noted(layout, ledger, part, own) for part, own in zip(parts, pictures, strict=True)]
+            run_stages(BuildRun(layout=layout, info=info, ledger=ledger, encoders=encoders), ("encode", "index"))
             ledger.checkpoint()
-            shown, text, n_anchors = shown_in(ledger, key)
-            if shown is None and (addition.texts or addition.anchors):
-                raise StoreError(f"{key} was not added", hint="kb status lists what failed; then run kb add again")
-            names, lineage = _news(held, subject) if isinstance(subject, Taxon) and key in was_there else ((), {})
-            return Added(
-                subject_id=key,
-                name=shown or name,
-                is_new=key not in was_there and shown is not None,
-                new_texts=len({each.sha256 for each in addition.texts} - {each.sha256 for each in before.texts}),
-                new_photos=len({each.anchor_id for each in addition.anchors} - {a.anchor_id for a in before.anchors}),
-                new_credits=sum(
-                    credit != earlier_credits.get(each, credit) for each, credit in _credits(addition).items()
-                ),
-                text=text,
-                anchors=n_anchors,
-                was_removed=was_removed,
-                new_names=names,
-                lineage=lineage,
-                taken=taken,
-                read_again=n_read_again,
-            )
+            return [_shown(ledger, part.key, was_there, added) for part, added in zip(parts, noted, strict=True)]
+
+
+def _noted(layout: Layout, ledger: Ledger, part: _Part, pictures: Sequence[tuple[Anchor, bytes]]) -> Added:
+    """Write a part to the ledger, and return the result so far."""
+    before = additions(ledger).get(part.key, Addition())
+    earlier_credits = _credits(before)
+    subject, key = part.subject, part.key
+    held = None
+    taken: tuple[TakenText, ...] = ()
+    n_read_again = 0
+    if isinstance(subject, str):
+        addition = _with_term(layout, subject, part.texts, part.photos, as_is=part.as_is)
+    else:
+        taxa = {each: loads(Taxon, record) for each, record in ledger.subjects("taxon").items()}
+        held = taxa.get(key)
+        subject = with_lineage(held, subject if held else with_relatives(subject, list(taxa.values())))
+        read = [_read_text(subject, text, as_is=part.as_is) for text in part.texts]  # all, before any is written
+        taken = tuple(_taken(article, summary) for article, summary in read)
+        new = [_written_text(layout, article, summary) for article, summary in read]
+        for _, content in pictures:
+            layout.anchors.write(content)
+        earlier, n_read_again = _read_again(layout, before, held, subject)
+        addition = _merged(earlier, new, [anchor for anchor, _ in pictures], subject)
+    name = subject if isinstance(subject, str) else subject.scientific_name
+    was_removed = name in removed(ledger)
+    _note(ledger, subject, key, name, addition)
+    names, lineage = _news(held, subject) if isinstance(subject, Taxon) else ((), {})
+    return Added(
+        subject_id=key,
+        name=name,
+        is_new=False,
+        new_texts=len({each.sha256 for each in addition.texts} - {each.sha256 for each in before.texts}),
+        new_photos=len({each.anchor_id for each in addition.anchors} - {a.anchor_id for a in before.anchors}),
+        new_credits=sum(credit != earlier_credits.get(each, credit) for each, credit in _credits(addition).items()),
+        anchors=len(addition.anchors),
+        was_removed=was_removed,
+        new_names=names,
+        lineage=lineage,
+        taken=taken,
+        read_again=n_read_again,
+    )
+
+
+def _shown(ledger: Ledger, key: str, was_there: Collection[str], added: Added) -> Added:
+    """Return the result with the state that readers see.
+
+    Raises:
+        StoreError: if they see nothing of it.
+    """
+    shown, text, n_anchors = shown_in(ledger, key)
+    addition = additions(ledger).get(key, Addition())
+    if shown is None and (addition.texts or addition.anchors):
+        raise StoreError(f"{key} was not added", hint="kb status lists what failed; then run kb add again")
+    is_new = key not in was_there
+    return replace(
+        added,
+        name=shown or added.name,
+        is_new=is_new and shown is not None,
+        text=text,
+        anchors=n_anchors,
+        new_names=() if is_new else added.new_names,
+        lineage={} if is_new else added.lineage,
+    )
 
 
 def _read_photo(photo: OwnPhoto, key: str) -> tuple[Anchor, bytes]:
