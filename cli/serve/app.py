@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
@@ -41,7 +42,9 @@ def make_app(site: Site, *, token: str | None = None) -> Starlette:
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        warming = asyncio.create_task(site.look_up(pages.warm, site))  # the first search reads all descriptions
         yield
+        await warming
         site.close()
 
     app = Starlette(

@@ -151,6 +151,12 @@ def _found(site: Site, wanted: str, group: str) -> tuple[list[Any], str, Mapping
     return [], "", by_family
 
 
+def warm(site: Site) -> None:
+    """Read what searches and lists need."""
+    _found(site, "red crest", "")
+    _found(site, "", "")
+
+
 async def one_species(site: Site, request: Request) -> Response:
     """Return all that the knowledge base holds of a species or a term, by its id or any name."""
     from kb.lookup.entries import find_entry

@@ -28,6 +28,7 @@ AnswerT = TypeVar("AnswerT")
 MOST_RESULTS: Final = 200
 """Results whose photos are kept until the server stops, the latest ones."""
 MOST_PHOTOS: Final = 200  # of a request
+MOST_AT_ONCE: Final = 16  # single photos of several requests, encoded together
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,8 @@ class Site(Closing):
         self._folder, self.reviews = folder, reviews
         self._photos = ThreadPoolExecutor(1, thread_name_prefix="photos")
         self._pages = ThreadPoolExecutor(1, thread_name_prefix="pages")
+        self._waiting: list[tuple[Path, asyncio.Future[list[Identification]]]] = []
+        self._drain: asyncio.Task[None] | None = None
         self.results: OrderedDict[str, Result] = OrderedDict()
 
     def close(self) -> None:
@@ -107,7 +110,11 @@ class Site(Closing):
         """
         if not photos:
             raise BadInput("No photo was sent.", hint="Choose a photo, or send it as the field photos.")
-        rows = await asyncio.get_running_loop().run_in_executor(self._photos, self._identified, photos, place, date)
+        if len(photos) > 1 or place or date:
+            loop = asyncio.get_running_loop()
+            rows = await loop.run_in_executor(self._photos, self._identified, photos, place, date)
+        else:
+            rows = await self._with_others(photos[0])
         folder = photos[0].parent.parent
         result = Result(folder.name, tuple(photos), tuple(rows))
         self.results[result.id] = result
@@ -115,6 +122,39 @@ class Site(Closing):
             _, oldest = self.results.popitem(last=False)
             shutil.rmtree(self._folder / oldest.id, ignore_errors=True)
         return result
+
+    async def _with_others(self, photo: Path) -> list[Identification]:
+        """Return the rows of a photo, identified together with the photos of other requests that wait for it."""
+        waiting = asyncio.get_running_loop().create_future()
+        self._waiting.append((photo, waiting))
+        if self._drain is None:
+            self._drain = asyncio.create_task(self._drained())
+        rows: list[Identification] = await waiting
+        return rows
+
+    async def _drained(self) -> None:
+        """Identify the photos that wait, those of a batch at once, until none is left."""
+        try:
+            while self._waiting:
+                batch, self._waiting = self._waiting[:MOST_AT_ONCE], self._waiting[MOST_AT_ONCE:]
+                paths = [str(photo) for photo, _ in batch]
+                try:
+                    rows = await asyncio.get_running_loop().run_in_executor(
+                        self._photos, lambda paths=paths: list(self.recognizer.identify(iter(paths)))
+                    )
+                except Exception as error:
+                    found: list[list[Identification] | Exception] = [error] * len(batch)
+                else:
+                    found = [[row for row in rows if row.image == path] for path in paths]
+                for (_, waiting), answer in zip(batch, found, strict=True):
+                    if waiting.done():  # its visitor has gone
+                        continue
+                    if isinstance(answer, Exception):
+                        waiting.set_exception(answer)
+                    else:
+                        waiting.set_result(answer)
+        finally:
+            self._drain = None
 
     def _identified(self, photos: Sequence[Path], place: str, date: str) -> list[Identification]:
         """Identify the photos with their place and date, on the only thread that uses the recognizer."""
