@@ -8,9 +8,7 @@ from data.codec import MAX_DEPTH, dumps, from_json, json_object, load_json, load
 from data.errors import StoreError
 from data.records import (
     Anchor,
-    Answer,
     Box,
-    Candidate,
     Detection,
     Identification,
     Source,
@@ -40,26 +38,6 @@ def test_a_nested_record_round_trips_and_equal_records_have_equal_json() -> None
     assert loads(SpeciesEntry, dumps(ENTRY)) == ENTRY
     other = from_json(SpeciesEntry, json.loads(json.dumps(to_json(ENTRY))))
     assert dumps(other) == dumps(ENTRY) and "\n" not in dumps(ENTRY)
-
-
-def test_an_identification_has_the_documented_keys() -> None:
-    names = {"scientific_name": "Parus major", "common_name": "Great Tit"}
-    candidate = Candidate(taxon_id="parus-major", **names, score=0.5, scores={"text": 0.2, "visual": None})
-    answer = Answer(rank="species", name="Parus major", common_name="Great Tit")
-    row = to_json(Identification(image="a.jpg", answer=answer, candidates=(candidate,)))
-    assert list(row) == [
-        "image", "box", "bird", "n_birds", "shows", "status", "error", "answer", "candidates", "place", "date",
-        "reader", "preset", "kb", "calibration", "seconds", "species_list", "answer_without_list", "unknown_prior",
-        "group", "photos", "place_name", "answer_without_place", "notes", "box_score", "size",
-    ]  # fmt: skip
-    empty = ("confidence", "p_unknown", "family", "order", "looks_like", "looks_like_common_name")
-    assert row["answer"] == {
-        "rank": "species", "name": "Parus major", "common_name": "Great Tit", **dict.fromkeys(empty),
-    }  # fmt: skip
-    assert list(row["candidates"][0]) == [
-        "taxon_id", "scientific_name", "common_name", "score", "scores", "anchors", "summary",
-        "score_without_list", "range_text", "confidence", "family", "order", "taxon_rank",
-    ]  # fmt: skip
 
 
 def test_an_invalid_record_is_refused() -> None:

@@ -118,12 +118,6 @@ def test_a_long_stage_prints_its_progress_and_time_left(
     assert len(lines) == 3
 
 
-def test_counted_yields_every_item_and_counts_the_failed_ones(capsys: pytest.CaptureFixture[str]) -> None:
-    found = list(output.counted(iter([1, -1, 2, -2]), 4, "photos", quiet=False, failed=lambda item: item < 0))
-    assert found == [1, -1, 2, -2]
-    assert capsys.readouterr().err == "photos 4 of 4, 2 failed, 0 s\n"
-
-
 def test_json_progress_is_printed_once_per_second_and_at_the_end(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -177,27 +177,6 @@ def test_an_invalid_photo_or_text_adds_nothing(path: Path, encoders: Encoders, t
     assert state() == before
 
 
-def test_removed_subjects_are_gone_everywhere_and_stay_removed(path: Path, encoders: Encoders) -> None:
-    with kb.open(path) as store:
-        [entry] = store.species(["avis-003"])
-        photos = [store.anchor_path(anchor.anchor_id) for anchor in entry.anchors]
-    removed = kb.remove(path, ["bird 003", "Amplexus"])
-    assert kb.remove(path, ["Bird 003", "amplexus"]).names == ()
-    assert removed.names == ("Avis 003", "Amplexus")
-    assert [photo for photo in photos if photo.exists()] == []
-    for _ in range(2):
-        with kb.open(path) as store:
-            assert "avis-003" not in store.taxon_ids
-            assert store.terms() == []
-            assert store.status().left_out["removed by the user"] == 1
-            assert store.status().left_out["term: removed by the user"] == 1
-            assert "avis-003" not in {match.taxon_id for match in kb.search(store, "red crown", encoders.sentence, n=9)}
-        assert kb.verify(path).ok
-        source = second_state()
-        kb.update(path, [source], encoders)
-        kb.build(path, made_up_taxa(7), source, encoders, terms=[("Amplexus", None)])
-
-
 def test_a_removal_equals_a_build_without_the_species_until_its_name_is_added(
     path: Path, encoders: Encoders, tmp_path: Path
 ) -> None:

@@ -7,14 +7,12 @@ import pytest
 
 import kb
 from data.contracts import Encoders
-from data.errors import CostStop, MissingRequirement, SourceUnavailable, UsageError
-from data.records import Progress, Status
-from kb.distill.distillers import make_distiller
+from data.errors import CostStop, MissingRequirement, UsageError
+from data.records import Status
 from kb.endpoints.cache import ReplyCache
 from kb.endpoints.chat import Connection
 from kb.endpoints.endpoint import Budget, Endpoint
 from kb.http import RetryPolicy
-from kb.pipeline.settings import BuildSettings
 from kb.store.ledger import Ledger
 from kb.store.stage_outputs import DistilOutput
 from tests.pages import PageSource, made_up_taxa
@@ -100,18 +98,6 @@ def test_two_pass_distilling_stores_both_summaries_and_shares_the_first_pass(
         }
 
 
-def test_new_revisions_and_new_prompts_call_the_model_again(tmp_path: Path, encoders: Encoders) -> None:
-    path, prompts = tmp_path / "a.kb", tmp_path / "prompts"
-    prompts.mkdir()
-    (prompts / "distil.md").write_text("Describe $common_name between $open and $close in $max_words words.")
-    with OpenAIServer(distil) as server, connection(server, tmp_path / "r.sqlite") as chat:
-        for n_calls, revision, given in ((2, 1, None), (4, 2, None), (6, 2, prompts), (6, 2, prompts)):
-            distiller = make_distiller("model", chat=chat, prompts=given)
-            kb.build(path, made_up_taxa(2), PageSource(revision=revision), encoders, distiller=distiller)
-            assert server.n_calls == n_calls
-        assert server.calls[-1].text.startswith("Describe Bird 00")
-
-
 def test_a_failed_page_is_recorded_and_the_build_continues(tmp_path: Path, encoders: Encoders) -> None:
     reactions: dict[str, tuple[Reaction, str]] = {
         "Bird 001": (Answer(text=None, refusal="I do not speak of birds."), "I do not speak of birds"),
@@ -140,25 +126,6 @@ def test_a_failed_page_is_recorded_and_the_build_continues(tmp_path: Path, encod
     with OpenAIServer(Answer(text=None, refusal="No.")) as server:
         status, _ = build(path, 7, encoders, server, distiller="model")
     assert (len(status.failures), summaries(path)) == (7, before), "they keep the earlier summaries"
-
-
-def test_an_unavailable_endpoint_stops_the_build_and_keeps_progress(tmp_path: Path, encoders: Encoders) -> None:
-    path = tmp_path / "a.kb"
-
-    def script(call: Call) -> Reaction:
-        return distil(call) if call.number <= 5 else HttpStatus(status=503)
-
-    with OpenAIServer(script) as server:
-        with pytest.raises(SourceUnavailable, match=r"Too many pages failed in a row \(3\)"):
-            build(path, 12, encoders, server, settings=BuildSettings(max_failures_in_a_row=3))
-        assert server.n_calls < 2 * 12
-        done = len(summaries(path))
-        assert done >= 4
-        server.script = distil
-        before = server.n_calls
-        status, _ = build(path, 12, encoders, server)
-        assert server.n_calls - before == 12 - done
-    assert (status.summaries, status.failures) == (12, ())
 
 
 def test_a_rejected_api_key_stops_the_build_at_once(tmp_path: Path, encoders: Encoders) -> None:
@@ -191,22 +158,6 @@ def test_the_cost_limit_stops_the_build_and_keeps_paid_replies(tmp_path: Path, e
         assert (status.summaries, status.failures) == (16, ())
         build(tmp_path / "whole.kb", 16, encoders, server)
     assert kb.verify(path).digest == kb.verify(tmp_path / "whole.kb").digest
-
-
-def test_a_stopped_build_pays_for_no_reply_twice(tmp_path: Path, encoders: Encoders) -> None:
-    """Only requests in flight at the stop, at most four, may be repeated."""
-
-    def stop(progress: Progress) -> None:
-        if progress.stage == "distil" and progress.done == 10:
-            raise RuntimeError
-
-    with OpenAIServer(lambda call: slowly(0.005, call)) as server:
-        with pytest.raises(RuntimeError):
-            build(tmp_path / "a.kb", 20, encoders, server, progress=stop)
-        assert 10 <= server.n_calls < 20
-        build(tmp_path / "a.kb", 20, encoders, server)
-        assert 20 <= server.n_calls <= 24
-    assert kb.verify(tmp_path / "a.kb").ok and len(summaries(tmp_path / "a.kb")) == 20
 
 
 def test_raw_text_distillers_need_no_model_and_an_unknown_one_is_refused(tmp_path: Path, encoders: Encoders) -> None:

@@ -9,18 +9,20 @@ import pytest
 import kb
 from data.contracts import Encoders
 from data.errors import SourceUnavailable, UsageError
-from data.records import Change, ChatReply, ChatRequest, Progress
+from data.records import Change, Progress
 from kb.checklist.avilist import load_checklist
 from kb.http import RetryPolicy
 from kb.pipeline.settings import BuildSettings
 from kb.pipeline.update_notes import _photo_changes
 from kb.sources.mediawiki.wiki_source import WikipediaSource
 from tests.edited_pages import EditedPages, second_state
+from tests.kb.distill.test_model import Scripted, statements
 from tests.pages import made_up_taxa
 from tests.servers.faulty_wiki import Fault, FaultyWiki, File, html_page, jpeg
 
 N = 10
 TERMS = [("Amplexus", None)]
+STREAKS = statements(("It has dark streaks.", [1]))
 
 
 @pytest.fixture(scope="module")
@@ -124,34 +126,22 @@ def test_an_interrupted_update_is_reported_and_completed_by_the_next(
     assert kb.verify(path).digest == fresh_digest
 
 
-class ScriptedChat:
-    """A model with one fixed reply that counts its calls."""
-
-    def __init__(self, name: str = "scripted") -> None:
-        self.name = name
-        self.n_asked = 0
-
-    async def reply(self, request: ChatRequest) -> ChatReply:
-        self.n_asked += 1
-        text = '{"statements": [{"text": "It has dark streaks.", "sentences": [1]}]}'
-        return ChatReply(text=text, model=self.name)
-
-
 def test_only_changed_pages_are_sent_to_the_model_and_another_model_is_refused(
     tmp_path: Path, encoders: Encoders
 ) -> None:
-    path, chat, other = tmp_path / "a.kb", ScriptedChat(), ScriptedChat("another")
+    path, chat, other = tmp_path / "a.kb", Scripted(STREAKS), Scripted(STREAKS)
+    other.name = "another"
     kb.build(path, made_up_taxa(N), EditedPages(), encoders, chat=chat)
-    asked = chat.n_asked
+    asked = len(chat.asked)
     assert asked == N - 1
     found = kb.update(path, [EditedPages(revisions={f"avis-00{i}": 2 for i in (3, 4, 5)})], encoders, chat=chat)
-    assert found.model_calls == chat.n_asked - asked == 3
+    assert found.model_calls == len(chat.asked) - asked == 3
     new: dict[str, Any]
     for new, name in (({"chat": other}, "model/1 another"), ({"distiller": "extractive"}, r"extractive/\d+")):
         with pytest.raises(UsageError, match=f"{name}.* would distil 6 unchanged pages again") as caught:
             kb.update(path, [EditedPages(revisions={"avis-003": 3})], encoders, **new)
         assert "kb build accepts new ones" in (caught.value.hint or "")
-    assert other.n_asked == 0
+    assert other.asked == []
 
 
 FREE = {"LicenseShortName": "CC BY-SA 4.0", "LicenseUrl": "https://creativecommons.org/licenses/by-sa/4.0"}

@@ -140,17 +140,6 @@ def test_tied_votes_are_decided_by_the_larger_margin() -> None:
     assert reading.margin == pytest.approx(4.99)
 
 
-def test_failed_samples_lower_the_agreement_and_the_others_decide() -> None:
-    def script(call: Any) -> Any:
-        return DOWN if call.number in (1, 4) else "?" if call.number == 2 else choosing("Blue Jay")(call)
-
-    reading, calls = read(script, n_samples=5)
-    assert (reading.choice, reading.agreement, reading.reason) == ("cyanocitta-cristata", 0.4, "Its crest.")
-    assert (reading.samples, reading.answered, len(reading.failures), len(calls)) == (5, 2, 2, 5)
-    assert all("503: out of memory" in why for why in reading.failures)
-    assert reading.missing == "samples"
-
-
 def test_a_reading_without_votes_lists_each_failure_reason_once_and_is_not_cached(tmp_path: Path) -> None:
     cache = ReplyCache(tmp_path / "replies")
     dark = Status(status=413, error={"message": "too dark"})

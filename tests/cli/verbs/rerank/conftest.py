@@ -83,9 +83,6 @@ def jobs_file(folder: Path, *, n: int = 1) -> Path:
 
 
 PARTS = {"subject": "a frog", "activity": "clasping", "details": "", "environment": "water", "ambiance": ""}
-LEVELS = (20, 92, 164, 56, 200, 128)
-"""Grey levels of six photos, far enough apart to survive JPEG."""
-BEST = [str(level) for level in sorted(LEVELS, reverse=True)]
 
 
 def brightest_first(call: Call) -> str:

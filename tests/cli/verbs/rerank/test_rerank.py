@@ -88,7 +88,11 @@ def test_a_dry_run_counts_the_questions_that_are_asked_again_one_by_one(
     with OpenAIServer(script) as vision:
         endpoint(vision)
         plan = cli.call("rerank", file, "--kb", knowledge, "--dry-run", check=True).stdout
-        cli.call("rerank", file, "--kb", knowledge, check=True)
+        limited = cli.call("rerank", file, "--kb", knowledge, "--max-cost", "0.000001")
+        assert (limited.exit_code, vision.n_calls) == (7, 0)
+        done = cli.call("rerank", file, "--kb", knowledge, check=True).stderr
+    most, spent = (float(found[1]) for text in (plan, done) if (found := re.search(r"(?:at most|,) +\$([\d.]+)", text)))
+    assert 0 < spent <= most < 0.04, (plan, done)
     expected = re.search(r"model calls, without retries +(\d+) to (\d+)", plan)
     assert expected and (expected[1], expected[2]) == ("5", str(vision.n_calls)), plan
 

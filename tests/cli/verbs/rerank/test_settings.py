@@ -156,6 +156,8 @@ def test_settings_of_cotrr(ranked: Ranked) -> None:
     window = (*COTRR, "--set", "cotrr.window=4", "--set", "cotrr.orders=1")
     for more, n_windows in (((), 2), (("--set", "cotrr.step=1"), 3)):
         assert ranked(*window, *more, by=brightest_first).n_calls == 1 + 6 + n_windows
+    for more, order in (((), "453210"), (("--preset", "authors", "--set", "cotrr.top=2"), "450123")):
+        assert "".join(row["image_id"] for row in ranked(*COTRR, *more, by=brightest_first).rows) == order
 
 
 def test_unusable_replies_of_cotrr_are_requested_again(ranked: Ranked) -> None:

@@ -15,7 +15,6 @@ from kb.checklist.selection import select
 from kb.http import RetryPolicy, Timeouts
 from kb.sources.mediawiki.wiki_source import WikipediaSource
 from tests.servers.wiki_proxy import ProxyRequest, Rates, WikiProxy
-from tests.toy.encoders import toy_encoders
 
 pytestmark = pytest.mark.integration
 
@@ -44,11 +43,6 @@ def built(path: Path, proxy: WikiProxy, encoders: Encoders, **given: Any) -> Sta
     status = kb.build(path, BIRDS, source, encoders, terms=[("Amplexus", None)])
     source.close()
     return status
-
-
-@pytest.fixture(scope="module")
-def encoders() -> Encoders:
-    return toy_encoders()
 
 
 @pytest.fixture(scope="module")
