@@ -2,7 +2,6 @@
 
 import json
 import re
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from data.errors import BadImage, BadInput, UsageError
 from data.records import ChatReply, Job, JobImage
 from kb.endpoints.images import Drawings
 from recognize import load_encoders
-from rerank import METHODS, RerankResources, first_stage, make_reranker, rerank, run_jobs
+from rerank import METHODS, RerankResources, first_stage, rerank
 from rerank.captions import SentenceScorer, VisionCaptioner
 from rerank.jobs import located
 from rerank.visret import PromptGenerator
@@ -136,18 +135,3 @@ def test_a_reference_image_that_cannot_be_read_ends_the_job(method: Any, folder:
         BadImage if method in ("similarity", "cotrr") else UsageError, match=r"broken\.jpg|reference image"
     ):
         run(method, job, folder)
-
-
-def test_decompose_without_models_refuses_other_queries_than_texts(folder: Any) -> None:
-    for more, hint in (
-        ({"reference_image": "red.png", "modification": "larger"}, "cannot compare a photo with a reference image"),
-        ({"dialogue": ("a bird", "is it red? yes")}, "cannot divide a dialogue"),
-    ):
-        other = job_of(COLOURS, [0.5] * 8, **more)
-        with pytest.raises(UsageError, match=hint):
-            run("decompose", other, folder)
-        resources = RerankResources(encoders=load_encoders("starter").text_image)
-        jobs = [replace(other, query_id="q2"), job_of(COLOURS, [0.5] * 8)]
-        both = run_jobs([located(each, folder) for each in jobs], make_reranker("decompose", resources))
-        assert {row.status for row in both.rows["q1"]} == {"ok"} and not both.is_complete
-        assert all(hint in str(row.error) for row in both.rows["q2"])

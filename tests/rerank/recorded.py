@@ -255,6 +255,10 @@ CASES: dict[str, dict[str, Case]] = {
         "no list, authors": case(AUTHORS, fault=at("all", "no", attempts=(0, 1, 2))),
         "refused once, authors": case(AUTHORS, fault=at("all", Refused("No."))),
         "empty list, authors": case(AUTHORS, fault=at("all", '{"ranking": [77]}')),
+        "one of three orders refused": case(of_cotrr(orders=3), fault=lambda asked: (
+            Refused("No.") if asked.kind == "rank" and re.search(r"^\[1\].*worth 70", asked.text, re.M) else None)),
+        "no parts, then the server down": case(
+            PAPER, fault=lambda asked: "{}" if asked.kind == "deconstruct" else SourceUnavailable("503")),
         "refused ranking": case(PAPER, fault=at("rank", Refused("No."))),
         "refused evaluation": case(PAPER, fault=at("evaluate", Refused("No."), photo="white")),
         "evaluation cut off": case(PAPER, fault=at("evaluate", CutOff("cut off", cost_usd=0.5), photo="white")),
@@ -278,6 +282,8 @@ CASES: dict[str, dict[str, Case]] = {
         "words": case(of_decompose(vision={"without_logprobs": "text"}), gives_logprobs=False),
         "composed": case(query=COMPOSED),
         "dialogue": case(PAPER, CHAT),
+        "composed, encoders": case(query=COMPOSED, judge="encoder", has_text_model=False),
+        "dialogue, encoders": case(query=CHAT, judge="encoder", has_text_model=False),
         "first three": case(replace(PAPER, depth=3)),
         "no questions": case(PAPER, fault=at("questions", "Sure!", attempts=(0, 1))),
         "questions asked for again": case(PAPER, fault=at("questions", "Sure!")),

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from data.errors import BadInput, FieldmarkError, MalformedAnswer, Refused, SourceUnavailable
+from data.errors import BadInput, MalformedAnswer
 from data.records import Job, JobImage, RankedImage
-from rerank import RerankResources, rerank
 from rerank.cotrr.messages import parse_ranking_as_authors
 from rerank.cotrr.reranker import CotrrReranker
 from rerank.jobs import located
@@ -113,20 +112,3 @@ def test_replies_are_read_as_in_the_published_code() -> None:
             n_usable += 1
             assert [*found, *(i for i in range(10) if i not in found)] == expected, text
     assert n_usable > 500
-
-
-def test_a_failed_order_is_counted_and_the_others_decide(root: Path) -> None:
-    refusals: list[FieldmarkError] = [Refused("No.")]
-    fault = lambda asked: refusals.pop() if asked.kind == "rank" and refusals else None  # noqa: E731
-    rows, tally = run(root, Model(fault), CotrrSettings(orders=3), names=("gray", "navy"))
-    assert [row.image_id for row in rows] == ["navy", "gray"]
-    assert (tally.counts["failed_rankings"], tally.counts["refused"], tally.is_complete) == (1, 1, False)
-
-
-def test_the_error_of_a_query_is_the_one_that_stopped_it(root: Path) -> None:
-    """The query is used whole where it cannot be deconstructed."""
-    fault = lambda asked: "{}" if asked.kind == "deconstruct" else SourceUnavailable("503")  # noqa: E731
-    candidates = (JobImage(image_id="navy", path=str(root / "navy.png"), score=0.0),)
-    with pytest.raises(SourceUnavailable, match="503"):
-        rerank(Job(query_id="q", text="a frog", candidates=candidates), "cotrr",
-               RerankResources(vision=Model(fault)))  # fmt: skip
