@@ -38,6 +38,12 @@ def built_kb(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made_once(tmp_path_factory, "drawn.kb", build)
 
 
+@pytest.fixture
+def drawn_knowledge(built_kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Set it as the knowledge base; unpacking the shipped one takes seconds."""
+    monkeypatch.setenv("FIELDMARK_KB", str(built_kb))
+
+
 @pytest.fixture(scope="session")
 def calibrated_kb(built_kb: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same with a calibration of its own, the shipped one as if measured here; tests must not write to it."""

@@ -4,12 +4,21 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from tests.cli.conftest import built_kb, toy_paper_profile
+from tests.cli.conftest import built_kb, drawn_knowledge, toy_paper_profile
 from tests.cli.verbs.feedback.conftest import coloured, kept_home, own_home, plain_encoders
 from tests.cli.verbs.rerank.conftest import birds
 from tests.conftest import CommandLine, Outcome
 
-__all__ = ["birds", "built_kb", "coloured", "kept_home", "own_home", "plain_encoders", "toy_paper_profile"]
+__all__ = [
+    "birds",
+    "built_kb",
+    "coloured",
+    "drawn_knowledge",
+    "kept_home",
+    "own_home",
+    "plain_encoders",
+    "toy_paper_profile",
+]
 
 
 @pytest.fixture

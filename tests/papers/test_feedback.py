@@ -6,13 +6,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("drawn_knowledge")
 SMALL = ("--set", "k=3", "--turns", "3")
-
-
-@pytest.fixture(autouse=True)
-def knowledge(built_kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Set the knowledge base of the drawings; unpacking the shipped one takes seconds."""
-    monkeypatch.setenv("FIELDMARK_KB", str(built_kb))
 
 
 @pytest.fixture

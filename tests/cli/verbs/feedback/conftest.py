@@ -20,12 +20,6 @@ COLOURS = {
 QUERY = "a red bird with a white belly"
 
 
-@pytest.fixture(autouse=True)
-def knowledge(built_kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Set the knowledge base of the drawings; unpacking the shipped one takes seconds."""
-    monkeypatch.setenv("FIELDMARK_KB", str(built_kb))
-
-
 @pytest.fixture(scope="session")
 def coloured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Photos of an upper and a lower colour, in folders by the upper one."""

@@ -10,6 +10,7 @@ from PIL import Image
 
 from tests.cli.verbs.feedback.conftest import QUERY
 
+pytestmark = pytest.mark.usefixtures("drawn_knowledge")
 TWO_TURNS = "1 3\n\n1-2\n\nq\n"  # numbers, then Enter for the query
 K = ("--set", "k=5")
 
