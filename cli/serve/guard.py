@@ -23,7 +23,7 @@ HEADERS: Final = {
     "style-src-attr 'unsafe-inline'; script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; "
     "frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",  # without any, browsers hide the origin of our own forms
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 _HEALTH: Final = "/healthz"

@@ -1,5 +1,8 @@
 """A server of `kb serve` that runs for a visit."""
 
+import re
+import signal
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -53,3 +56,22 @@ def serve(cli: Any, built_kb: Path, monkeypatch: pytest.MonkeyPatch) -> Callable
         return said
 
     return serve
+
+
+@pytest.fixture
+def browse(cli: Any, built_kb: Path) -> Callable[..., None]:
+    """A function that starts `kb serve` in a process, calls a visit with its address, and stops it with Ctrl-C."""
+
+    def browse(visit: Callable[[str], None], *, photos: Path) -> None:
+        command = [*cli.command(), "serve", "--kb", str(built_kb), "--port", "0", "--photos", str(photos)]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=cli.environment()) as server:
+            assert server.stderr is not None
+            try:
+                address = next(found[0] for line in server.stderr if (found := re.search(r"http://[^/\s]+", line)))
+                visit(address)
+            finally:
+                server.send_signal(signal.SIGINT)
+                server.wait(30)
+        assert server.returncode in (0, 130), "stopped by Ctrl-C"
+
+    return browse
