@@ -88,8 +88,9 @@ def test_a_dry_run_counts_the_questions_that_are_asked_again_one_by_one(
     with OpenAIServer(script) as vision:
         endpoint(vision)
         plan = cli.call("rerank", file, "--kb", knowledge, "--dry-run", check=True).stdout
-        limited = cli.call("rerank", file, "--kb", knowledge, "--max-cost", "0.000001")
-        assert (limited.exit_code, vision.n_calls) == (7, 0)
+        for more, code in ((("--offline",), 3), (("--max-cost", "0.000001"), 7)):
+            stopped = cli.call("rerank", file, "--kb", knowledge, *more)
+            assert (stopped.exit_code, vision.n_calls) == (code, 0), stopped.stderr
         done = cli.call("rerank", file, "--kb", knowledge, check=True).stderr
     most, spent = (float(found[1]) for text in (plan, done) if (found := re.search(r"(?:at most|,) +\$([\d.]+)", text)))
     assert 0 < spent <= most < 0.04, (plan, done)
