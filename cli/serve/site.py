@@ -138,10 +138,9 @@ class Site(Closing):
             while self._waiting:
                 batch, self._waiting = self._waiting[:MOST_AT_ONCE], self._waiting[MOST_AT_ONCE:]
                 paths = [str(photo) for photo, _ in batch]
+                work = partial(list[Identification], self.recognizer.identify(iter(paths)))  # nothing runs here yet
                 try:
-                    rows = await asyncio.get_running_loop().run_in_executor(
-                        self._photos, lambda paths=paths: list(self.recognizer.identify(iter(paths)))
-                    )
+                    rows = await asyncio.get_running_loop().run_in_executor(self._photos, work)
                 except Exception as error:
                     found: list[list[Identification] | Exception] = [error] * len(batch)
                 else:
