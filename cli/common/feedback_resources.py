@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from cli.common import wiring
@@ -25,6 +26,17 @@ if TYPE_CHECKING:
 
 CAPTIONERS: Final = "Captions by [llm.vision] (vision), of phrases in the knowledge base (phrases), or by a BLIP model."
 """Help of the option `--captioner`."""
+
+
+def session_file(settings: Settings, query: str | None, folder: Path | None) -> Path:
+    """Return the file of the session of a query in a folder."""
+    name = sha256_hex(f"{folder}\n{query}")[:16]
+    return settings.home / "feedback" / f"{name}.json"
+
+
+def default_method(settings: Settings) -> FeedbackMethod:
+    """Return the best method with the models that are set."""
+    return "cot" if {"vision", "text"} <= set(settings.llm) else "rocchio"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from cli.serve import api, folders, pages
+from cli.serve import api, find, folders, pages
 from cli.serve.guard import Guard, refused
 from cli.serve.site import MOST_PHOTOS, Site
 from data.errors import BadInput, FieldmarkError, UnknownTaxon, UsageError
@@ -32,11 +32,12 @@ STATIC: Final = Path(__file__).with_name("static")
 _MOST_OF_A_FIELD: Final = 100_000  # bytes of a text
 
 
-def make_app(site: Site, *, token: str | None = None) -> Starlette:
+def make_app(site: Site, finder: find.Finder, *, token: str | None = None) -> Starlette:
     """Return the application of an open site, which it closes at the end.
 
     Args:
         site: the open state.
+        finder: searches of the folders, which the caller closes.
         token: needed in each request; None on a loopback address alone.
     """
 
@@ -53,6 +54,7 @@ def make_app(site: Site, *, token: str | None = None) -> Starlette:
             *(Route(path, partial(view, site)) for path, view in pages.VIEWS.items()),
             *(Route(path, partial(view, site)) for path, view in folders.VIEWS.items()),
             *(Route(path, partial(view, site), methods=["POST"]) for path, view in folders.ACTIONS.items()),
+            *(Route(path, partial(view, finder), methods=["GET", "POST"]) for path, view in find.VIEWS.items()),
             Route("/identify", partial(_identify, site, pages.result_address), methods=["POST"]),
             Route("/api/v1/identify", partial(_identify, site, api.rows_of), methods=["POST"]),
             *(Route(path, partial(view, site), methods=["GET", "POST"]) for path, view in api.VIEWS.items()),

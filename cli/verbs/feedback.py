@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING, Final, get_args
 import click
 
 from cli.common import options, output
-from cli.common.feedback_resources import CAPTIONERS, open_feedback
+from cli.common.feedback_resources import CAPTIONERS, default_method, open_feedback, session_file
 from cli.common.photo_folders import open_photos
 from data.errors import BadInput, FieldmarkError, UsageError
-from data.files import sha256_hex, write_atomic
+from data.files import write_atomic
 from data.words import plural
 from rerank.jobs import path_of_id
 from rerank.settings import FEEDBACK_PRESETS, FeedbackMethod, FeedbackSettings, text_form
 
 if TYPE_CHECKING:
-    from cli.common.settings import Settings
     from data.contracts import ImageCollection
     from rerank.feedback.search import FeedbackSearch
     from rerank.feedback.session import Session
@@ -69,12 +68,11 @@ def feedback(
     settings = options.settings(kb=kb)
     folder = None if images is None else images.expanduser().resolve()
     words = None if query is None else " ".join(query.split())
-    file = file or _session_file(settings, words, folder)
+    file = file or session_file(settings, words, folder)
     resumed = _resumed(file, words, method)
     if resumed is None and (not words or folder is None):
         raise UsageError("A new session needs a query and --images.", hint='kb feedback "a red bird" --images photos/')
-    by_default: FeedbackMethod = "cot" if {"vision", "text"} <= set(settings.llm) else "rocchio"
-    chosen = resumed.method if resumed else method or by_default
+    chosen = resumed.method if resumed else method or default_method(settings)
     of_method = _settings(resumed, preset, file)
     if captioner is not None and text_form(chosen, of_method) is None:
         raise UsageError(f"--captioner is for methods that write text, not for {chosen}.")
@@ -102,11 +100,6 @@ def feedback(
         counts = [plural(len(session.turns), "turn"), plural(len(session.relevant), "relevant photo")]
         counts += [*search.tally.lines(), *opened.cost_lines()]
     output.note(f"{', '.join(counts)}. Session: {file}")
-
-
-def _session_file(settings: Settings, query: str | None, folder: Path | None) -> Path:
-    name = sha256_hex(f"{folder}\n{query}")[:16]
-    return settings.home / "feedback" / f"{name}.json"
 
 
 def _resumed(file: Path, query: str | None, method: str | None) -> Session | None:

@@ -10,9 +10,11 @@ from pathlib import Path
 import click
 
 from cli.common import options, output, wiring
+from cli.common.feedback_resources import default_method
 from cli.common.settings import TOKEN
 from data.errors import MissingDependency, MissingRequirement
 from recognize.settings import IdentifySettings
+from rerank.settings import FeedbackSettings
 
 
 @click.command()
@@ -41,6 +43,7 @@ def serve(kb: Path | None, port: int, host: str, photos: tuple[Path, ...]) -> No
         import uvicorn
 
         from cli.serve.app import make_app
+        from cli.serve.find import Finder
         from cli.serve.guard import LOOPBACK
         from cli.serve.review import Review
         from cli.serve.site import Site
@@ -66,8 +69,12 @@ def serve(kb: Path | None, port: int, host: str, photos: tuple[Path, ...]) -> No
             folder,
             [Review(each.absolute(), settings.kb) for each in dict.fromkeys(photos)],
         )
+        of_method = options.method_settings("feedback", FeedbackSettings)
+        finder = stack.enter_context(
+            Finder(settings, [each.absolute() for each in dict.fromkeys(photos)], default_method(settings), of_method)
+        )
         config = uvicorn.Config(
-            make_app(site, token=token), host=host, port=port, log_level="warning", access_log=False,
+            make_app(site, finder, token=token), host=host, port=port, log_level="warning", access_log=False,
             timeout_graceful_shutdown=5, server_header=False,
         )  # fmt: skip
         try:

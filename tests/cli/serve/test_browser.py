@@ -54,7 +54,7 @@ def test_pages_fit_and_have_no_serious_fault(
 ) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python").Axe()
     paths = ("/", "/folders", "/folders/0?order=species", "/folders/0/birds/0", "/species", "/species?q=red+crest",
-             "/species/cardinalis-cardinalis", "/species/nobody")  # fmt: skip
+             "/species/cardinalis-cardinalis", "/species/nobody", "/find", "/find?q=a+red+bird")  # fmt: skip
 
     def visit(address: str) -> None:
         faults: list[str] = []
@@ -110,6 +110,30 @@ def test_a_photo_is_identified_and_a_folder_reviewed_by_keyboard(
     browse(visit, photos=folder)
     labels = [json.loads(line)["label"] for line in (folder / "corrections.jsonl").read_text().splitlines()]
     assert {"Cyanocitta cristata", "unknown", "no bird"} <= {label["name"] for label in labels if label}
+
+
+def test_photos_are_found_marked_and_unmarked_by_keyboard(
+    browse: Callable[..., None], browser: Any, drawings: Path
+) -> None:
+    def visit(address: str) -> None:
+        page = browser.new_page()
+        page.goto(f"{address}/find")
+        page.focus("input[name=q]")
+        page.keyboard.type("a red bird")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("[data-grid] input")
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("Space")
+        assert page.locator("[data-grid] input:checked").count() == 1
+        page.keyboard.press("Enter")
+        page.wait_for_selector("text=1 relevant so far")
+        assert "All photos have been shown" in page.inner_text("main")
+        page.keyboard.press("z")
+        page.wait_for_selector("text=0 relevant so far")
+        assert page.locator("[data-grid] input:checked").count() == 1, "the mark can be mended"
+
+    browse(visit, photos=drawings)
 
 
 def test_a_page_of_another_site_cannot_say_anything(browse: Callable[..., None], browser: Any, folder: Path) -> None:

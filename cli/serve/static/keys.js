@@ -1,0 +1,31 @@
+// Keys of grids of photos, and progress without a new page; the forms work without.
+"use strict";
+addEventListener("keydown", (event) => {
+  const grid = document.querySelector("[data-grid]");
+  if (!grid || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target.matches("select, summary, textarea, input:not([type=checkbox])")) return;
+  const boxes = [...grid.querySelectorAll("input[type=checkbox]:not([disabled])")];
+  const columns = getComputedStyle(grid).gridTemplateColumns.split(" ").length;
+  const step = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: columns, ArrowUp: -columns }[event.key];
+  const button = document.querySelector(`[data-key="${CSS.escape(event.key.toLowerCase())}"]:not([disabled])`);
+  if (step && boxes.length) {
+    const at = boxes.indexOf(document.activeElement);
+    boxes[at < 0 ? 0 : Math.max(0, Math.min(at + step, boxes.length - 1))].focus();
+    event.preventDefault();
+  } else if (button) {
+    button.click();
+    event.preventDefault();
+  }
+});
+for (const shown of document.querySelectorAll("[data-progress]:not(span)")) {
+  const follow = async () => {
+    const state = await (await fetch(shown.dataset.progress)).json();
+    if (!state.is_running) { location.reload(); return; }
+    if (state.total) shown.querySelector("[data-count]").textContent = `${state.done} of ${state.total} photos`;
+    const bar = shown.querySelector("progress");
+    bar.max = state.total || 1;
+    bar.value = state.done;
+    setTimeout(follow, 1000);
+  };
+  follow().catch(() => {});
+}
