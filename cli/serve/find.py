@@ -57,7 +57,7 @@ class Opening:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """What a person asks for on a page of a session."""
+    """A request on the page of a session."""
 
     does: str
     turn: int
