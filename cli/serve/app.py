@@ -53,7 +53,10 @@ def make_app(site: Site, finder: find.Finder, *, token: str | None = None) -> St
             Route("/healthz", _health),
             *(Route(path, partial(view, site)) for path, view in pages.VIEWS.items()),
             *(Route(path, partial(view, site)) for path, view in folders.VIEWS.items()),
-            *(Route(path, partial(view, site), methods=["POST"]) for path, view in folders.ACTIONS.items()),
+            *(
+                Route(path, partial(view, site), methods=["POST"])
+                for path, view in (pages.ACTIONS | folders.ACTIONS).items()
+            ),
             *(Route(path, partial(view, finder), methods=["GET", "POST"]) for path, view in find.VIEWS.items()),
             Route("/identify", partial(_identify, site, pages.result_address), methods=["POST"]),
             Route("/api/v1/identify", partial(_identify, site, api.rows_of), methods=["POST"]),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from threading import Thread
 from typing import TYPE_CHECKING, Any, Final, cast, get_args
 
 from starlette.exceptions import HTTPException
@@ -97,11 +96,14 @@ def head_of(bird: Bird, before: Bird | None, order: Order) -> str:
 
 
 async def start(site: Site, request: Request) -> Response:
-    """Start the identification of a folder, or go on with it."""
+    """Identify the photos of a folder, or go on with it; `do` is identify, again (all photos) or learn."""
     review = _review(site, request)
-    if not review.is_running:
-        review.start()
-        Thread(target=review.follow, daemon=True).start()
+    async with request.form() as form:
+        do = str(form.get("do", "identify"))
+    if do == "learn":
+        review.start("learn", then=site.reopen)
+    else:
+        review.start("identify", again=do == "again")
     return RedirectResponse(f"/folders/{request.path_params['folder']}", status_code=303)
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 
+from data.errors import BadInput
 from data.pages import environment
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from starlette.requests import Request
 
     from cli.serve.site import Result, Site
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 View = Callable[["Site", "Request"], Awaitable[Response]]
 N_LATEST: Final = 12
 N_FOUND: Final = 24
+MIN_SIDE: Final = 16  # pixels of a part of a photo
 
 
 def render(template: str, **values: object) -> str:
@@ -85,7 +86,8 @@ async def card(site: Site, request: Request) -> Response:
     if number >= len(result.rows):
         raise HTTPException(404, f"This result has {len(result.rows)} birds.")
     values = await site.look_up(card_values_of, site, result.rows[number])
-    return HTMLResponse(render("card.html", **values, result=result, number=number))
+    at = [str(each) for each in result.photos].index(result.rows[number].image)
+    return HTMLResponse(render("card.html", **values, result=result, number=number, photo=at))
 
 
 def card_values_of(site: Site, row: Identification) -> dict[str, object]:
@@ -97,6 +99,37 @@ def card_values_of(site: Site, row: Identification) -> dict[str, object]:
     why = explain(store, row) if row.candidates else None
     entries = store.species([candidate.taxon_id for candidate in row.candidates])
     return card_values(row, why, entries, store.anchor_path)
+
+
+async def part(site: Site, request: Request) -> Response:
+    """Identify a part of a photo: `left`, `top`, `right` and `bottom` of a form, in percent of its sides."""
+    result, number = _result(site, request), request.path_params["number"]
+    if number >= len(result.rows):
+        raise HTTPException(404, f"This result has {len(result.rows)} birds.")
+    row, texts = result.rows[number], {"place": "", "date": ""}
+    async with request.form() as form:
+        sides = [str(form.get(name, "")) for name in ("left", "top", "right", "bottom")]
+    if row.place is not None and site.recognizer.occurrence is not None:
+        texts = {"place": f"{row.place[0]},{row.place[1]}", "date": row.date or ""}
+    cut = await site.look_up(_cut, Path(row.image), sides, site.new_folder())
+    return await result_address(request, await site.identify([cut], **texts))
+
+
+def _cut(file: Path, sides: Sequence[str], folder: Path) -> Path:
+    from data.images.decode import read_image
+
+    try:
+        left, top, right, bottom = (min(max(float(side) / 100, 0), 1) for side in sides)
+    except ValueError as error:
+        raise BadInput(f"Expected four numbers from 0 to 100, got {', '.join(sides)[:100]}.") from error
+    image = read_image(file)
+    box = (int(left * image.width), int(top * image.height), int(right * image.width), int(bottom * image.height))
+    if min(box[2] - box[0], box[3] - box[1]) < MIN_SIDE:
+        raise BadInput("The part is too small.", hint=f"It needs at least {MIN_SIDE} pixels on each side.")
+    to = folder / "0" / f"part of {file.stem}.png"
+    to.parent.mkdir()
+    image.crop(box).save(to)
+    return to
 
 
 async def photo(site: Site, request: Request) -> Response:
@@ -184,6 +217,7 @@ async def anchor(site: Site, request: Request) -> Response:
     return FileResponse(path, media_type=kind)
 
 
+ACTIONS: Final = {"/results/{id}/{number:int}/part": part}
 VIEWS: Final[Mapping[str, View]] = {
     "/": home,
     "/results/{id}": results,

@@ -7,12 +7,13 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import pairwise
 from math import inf
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Final, Literal
 
 from data.codec import from_json
@@ -33,6 +34,7 @@ N_RECENT: Final = 5
 _EVENT_S: Final = 5.0  # between the photos of a burst
 Order = Literal["event", "species", "confidence", "odd"]
 Tab = Literal["open", "done", "empty", "all"]
+Verb = Literal["identify", "learn"]
 
 
 @dataclass(slots=True)
@@ -56,12 +58,15 @@ class Bird:
 
 @dataclass(slots=True)
 class Run:
-    """A running `kb identify` of the folder."""
+    """A running verb on the folder."""
 
+    verb: Verb
     process: subprocess.Popen[str]
     done: int = 0
     total: int = 0
     errors: list[str] = field(default_factory=list)
+    said: str = ""
+    """What the verb printed at its end."""
 
 
 class Review:
@@ -75,38 +80,49 @@ class Review:
         self.folder, self._kb = folder, kb
         self.corrections = Corrections(folder / NAME)
         self.run: Run | None = None
+        self._following: Thread | None = None
         self.recent: list[Answer] = []
         self._state: tuple[int, int] | None = None
         self.birds: list[Bird] = []
 
-    # identification
+    # verbs
 
-    def start(self) -> None:
-        """Identify the photos that have no rows yet, unless that is under way."""
+    def start(self, verb: Verb, *, again: bool = False, then: Callable[[], None] = lambda: None) -> None:
+        """Run a verb, unless one is under way: identify photos that have no rows yet, or all `again`; or learn.
+
+        `then` is called on a thread when the verb has ended well.
+        """
         if self.is_running:
             return
-        command = [sys.executable, "-c", "from cli.main import main; main()", "identify", str(self.folder)]
-        command += ["--output", str(self.folder / RESULTS), "--set", "progress=jsonl"]
+        command = [sys.executable, "-c", "from cli.main import main; main()", verb, str(self.folder)]
+        if verb == "identify":
+            command += ["--output", str(self.folder / RESULTS), "--set", "progress=jsonl"]
+            command += ["--set", "resume=false"] if again else []
         command += [] if self._kb is None else ["--kb", str(self._kb)]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        self.run = Run(subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment))
+        pipe = subprocess.PIPE
+        self.run = Run(verb, subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=environment))
+        self._following = Thread(target=self._follow, args=(self.run, then), daemon=True)
+        self._following.start()
 
     @property
     def is_running(self) -> bool:
-        """Whether photos are being identified."""
-        return self.run is not None and self.run.process.poll() is None
+        """Whether a verb runs."""
+        return self._following is not None and self._following.is_alive()
 
-    def follow(self) -> None:
-        """Read the progress of the run until it ends; on a thread of its own."""
-        if (run := self.run) is None or run.process.stderr is None:
-            return
-        with run.process.stderr as lines:
+    def _follow(self, run: Run, then: Callable[[], None]) -> None:
+        """Read the progress of a run until it ends."""
+        assert run.process.stdout is not None and run.process.stderr is not None  # pipes
+        with run.process.stdout as out, run.process.stderr as lines:
             for line in lines:
                 try:
                     said = json.loads(line)
                     run.done, run.total = int(said["done"]), int(said["total"])
                 except (ValueError, KeyError, TypeError):
                     run.errors.append(line.strip())
+            run.said = out.read()
+        if run.process.wait() == 0:
+            then()
 
     def stop(self) -> None:
         """Interrupt the run; its rows so far stay."""

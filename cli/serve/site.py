@@ -55,22 +55,19 @@ class Site(Closing):
     Photos are identified on one thread and all else is looked up on another, so that pages never wait for photos.
 
     Args:
-        store: the knowledge base.
-        recognizer: its recognizer.
-        sentence: the encoder of descriptions.
+        opened: opens the knowledge base, its recognizer and the encoder of descriptions; the caller closes them.
         folder: an empty folder for uploads, which the caller deletes.
         reviews: the folders of photos on this machine.
     """
 
     def __init__(
         self,
-        store: KnowledgeBase,
-        recognizer: Recognizer,
-        sentence: TextEncoder,
+        opened: Callable[[], tuple[KnowledgeBase, Recognizer, TextEncoder]],
         folder: Path,
         reviews: Sequence[Review] = (),
     ) -> None:
-        self.store, self.recognizer, self.sentence = store, recognizer, sentence
+        self._opened = opened
+        self.store, self.recognizer, self.sentence = opened()
         self._folder, self.reviews = folder, reviews
         self._photos = ThreadPoolExecutor(1, thread_name_prefix="photos")
         self._pages = ThreadPoolExecutor(1, thread_name_prefix="pages")
@@ -88,6 +85,15 @@ class Site(Closing):
     async def look_up(self, work: Callable[..., AnswerT], *arguments: Any, **more: Any) -> AnswerT:  # noqa: ANN401
         """Return the answer of a look-up, made beside the event loop."""
         return await asyncio.get_running_loop().run_in_executor(self._pages, partial(work, *arguments, **more))
+
+    def reopen(self) -> None:
+        """Use the knowledge base as it is now; from a thread of its own, since photos under way are waited for."""
+        parts = self._opened()
+
+        def replace_parts() -> None:
+            self.store, self.recognizer, self.sentence = parts
+
+        self._photos.submit(replace_parts).result()
 
     def new_folder(self) -> Path:
         """Return a new folder for the photos of a request."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import secrets
 import tempfile
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,6 +17,11 @@ from cli.common.settings import TOKEN
 from data.errors import MissingDependency, MissingRequirement
 from recognize.settings import IdentifySettings
 from rerank.settings import FeedbackSettings
+
+if TYPE_CHECKING:
+    from data.contracts import TextEncoder
+    from kb.store.knowledge_base import KnowledgeBase
+    from recognize import Recognizer
 
 
 @click.command()
@@ -54,25 +61,15 @@ def serve(kb: Path | None, port: int, host: str, photos: tuple[Path, ...]) -> No
     from cli.verbs.identify import limit_numpy_threads
 
     limit_numpy_threads()
-    settings, method = options.settings(kb=kb), IdentifySettings()
     token = None if host in LOOPBACK else os.environ.get(TOKEN) or secrets.token_urlsafe(16)
     with ExitStack() as stack:
-        store = stack.enter_context(wiring.open_knowledge_base(settings))
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fieldmark-")))
-        recognizer = wiring.make_recognizer(
-            store, occurrence=wiring.occurrence_model(method.place_model, is_needed=False), place_odds=method.place_odds
-        )
+        folders = [each.absolute() for each in dict.fromkeys(photos)]
         site = Site(
-            store,
-            recognizer,
-            wiring.load_encoders(store.info.profile).sentence,
-            folder,
-            [Review(each.absolute(), settings.kb) for each in dict.fromkeys(photos)],
+            partial(_opened, click.get_current_context(), stack, kb), folder, [Review(each, kb) for each in folders]
         )
-        of_method = options.method_settings("feedback", FeedbackSettings)
-        finder = stack.enter_context(
-            Finder(settings, [each.absolute() for each in dict.fromkeys(photos)], default_method(settings), of_method)
-        )
+        settings, of_method = options.settings(kb=kb), options.method_settings("feedback", FeedbackSettings)
+        finder = stack.enter_context(Finder(settings, folders, default_method(settings), of_method))
         config = uvicorn.Config(
             make_app(site, finder, token=token), host=host, port=port, log_level="warning", access_log=False,
             timeout_graceful_shutdown=5, server_header=False,
@@ -86,3 +83,13 @@ def serve(kb: Path | None, port: int, host: str, photos: tuple[Path, ...]) -> No
         address = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}/"
         output.note(f"Fieldmark is at {address}{f'?token={token}' if token else ''} (Ctrl-C stops it)")
         uvicorn.Server(config).run(sockets=[listening])
+
+
+def _opened(context: click.Context, stack: ExitStack, kb: Path | None) -> tuple[KnowledgeBase, Recognizer, TextEncoder]:
+    """Open the knowledge base in use now; on any thread, of which click knows only that of the command."""
+    method = IdentifySettings()
+    with context.scope(cleanup=False):
+        store = stack.enter_context(wiring.open_knowledge_base(options.settings(kb=kb)))
+        place_model = wiring.occurrence_model(method.place_model, is_needed=False)
+        recognizer = wiring.make_recognizer(store, occurrence=place_model, place_odds=method.place_odds)
+    return store, recognizer, wiring.load_encoders(store.info.profile).sentence

@@ -35,3 +35,29 @@ for (const form of document.querySelectorAll("form[data-photos]")) {
     button.textContent = "Identify";
   });
 }
+for (const form of document.querySelectorAll("form[data-part]")) {
+  const zone = form.querySelector(".drawn"), box = zone.querySelector("i"), field = (name) => form.elements[name];
+  let from = null;
+  const place = (event) => {
+    const { left, top, width, height } = zone.getBoundingClientRect();
+    const percent = (value) => Math.round(Math.min(Math.max(value * 100, 0), 100) * 10) / 10;
+    return [percent((event.clientX - left) / width), percent((event.clientY - top) / height)];
+  };
+  const show = () => {
+    const [left, top, right, bottom] = ["left", "top", "right", "bottom"].map((name) => Number(field(name).value));
+    Object.assign(box.style, { left: `${left}%`, top: `${top}%`, width: `${right - left}%`, height: `${bottom - top}%` });
+    box.hidden = false;
+  };
+  zone.addEventListener("pointerdown", (event) => { from = place(event); zone.setPointerCapture(event.pointerId); });
+  zone.addEventListener("pointermove", (event) => {
+    if (!from) return;
+    const to = place(event);
+    for (const [names, at] of [[["left", "right"], 0], [["top", "bottom"], 1]]) {
+      field(names[0]).value = Math.min(from[at], to[at]);
+      field(names[1]).value = Math.max(from[at], to[at]);
+    }
+    show();
+  });
+  zone.addEventListener("pointerup", () => { from = null; });
+  form.addEventListener("input", show);
+}

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import shutil
 import time
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,17 @@ def say(client: httpx.Client, what: str, *birds: int, **more: str) -> httpx.Resp
     return client.post(
         "/folders/0/say", data={"say": what, "birds": [str(bird) for bird in birds], **more}, headers=JSON
     )
+
+
+def run(client: httpx.Client, do: str = "identify") -> dict[str, Any]:
+    """Run a verb on the folder to its end, and return its progress."""
+    assert client.post("/folders/0/start", data={"do": do}).status_code == 303
+    for _ in range(1200):
+        state: dict[str, Any] = client.get("/folders/0/progress").json()
+        if not state["is_running"]:
+            return state
+        time.sleep(0.1)
+    raise AssertionError(f"kb {do} does not end")
 
 
 def test_what_is_said_of_birds_is_kept_undone_and_honoured_by_the_next_run(
@@ -90,13 +102,34 @@ def test_what_is_said_of_birds_is_kept_undone_and_honoured_by_the_next_run(
 def test_a_folder_is_identified_with_progress_from_the_page(serve: Any, folder: Path) -> None:
     def visit(client: httpx.Client) -> None:
         assert "No photo is identified yet" in client.get("/folders/0").text
-        assert client.post("/folders/0/start").status_code == 303
-        for _ in range(600):
-            state = client.get("/folders/0/progress").json()
-            if not state["is_running"]:
-                break
-            time.sleep(0.1)
+        state = run(client)
         assert (state["done"], state["total"]) == (3, 3)
         assert client.get("/folders/0").text.count("data-bird=") == 2
 
     serve(visit, photos=folder)
+
+
+def test_confirmed_birds_teach_the_knowledge_base_that_the_server_goes_on_with(
+    serve: Any, folder: Path, built_kb: Path, tmp_path: Path
+) -> None:
+    kb = tmp_path / "own.kb"
+    shutil.copytree(built_kb, kb)
+
+    def visit(client: httpx.Client) -> None:
+        run(client)
+        n = client.get("/species?q=owl").text.count("Common Raven")
+        rows = [json.loads(line) for line in (folder / "fieldmark.jsonl").read_text().splitlines()]
+        bird = next(at for at, row in enumerate(rows) if row["status"] != "error")
+        assert n == 0 and client.get("/species/corvus-corax").status_code == 404
+        assert say(client, "name", bird, name="Common Raven").status_code == 200
+        run(client, do="learn")
+        page = client.get("/folders/0").text
+        assert "1 new reference photo of 1 species" in page, page[:3000]
+        assert "Common Raven" in client.get("/species/corvus-corax").text
+        run(client)
+        assert "other parameters" in client.get("/folders/0").text
+        run(client, do="again")
+        assert "other parameters" not in client.get("/folders/0").text
+        assert client.get("/folders/0?tab=done").text.count("data-bird=") == 1
+
+    serve(visit, "--kb", kb, photos=folder)

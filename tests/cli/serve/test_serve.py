@@ -1,12 +1,14 @@
 """`kb serve`: photos, pages and the API over real HTTP, and requests that it refuses."""
 
 import csv
+import io
 import json
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from PIL import Image
 
 CARDINAL = "cardinalis-cardinalis"
 
@@ -26,6 +28,14 @@ def test_photos_of_the_form_are_cards_a_list_and_tables(serve: Any, drawings: Pa
         assert one.status_code == 303 and address.endswith("/0")
         card = client.get(address).text
         assert "Northern Cardinal" in card and f"<figcaption>{photo.name}" in card and "data:image/jpeg" in card
+        sides = {"left": "25", "top": "0", "right": "75", "bottom": "100"}
+        part = client.post(f"{address}/part", data=sides, follow_redirects=True)
+        cut = client.get(f"{part.url.path.rsplit('/', 1)[0]}/photo/0").content
+        with Image.open(photo) as whole, Image.open(io.BytesIO(cut)) as shown:
+            assert shown.width / shown.height == pytest.approx(whole.width / whole.height / 2, rel=0.02)
+        assert f"part of {CARDINAL}.png" in part.text
+        for wrong in ({"left": "75"}, {"left": "east"}):
+            assert client.post(f"{address}/part", data=sides | wrong).status_code == 400
         several = client.post("/identify", files=sent(photo, photo, names=(nasty, "notes.txt")), follow_redirects=True)
         assert "2 answers" in several.text and "&lt;b&gt;x .png" in several.text and "<b>x" not in several.text
         base = several.url.path
