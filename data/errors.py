@@ -176,16 +176,11 @@ class ReplyLost(SourceUnavailable):
 
 
 class BadRequest(SourceError):
-    """A model server refuses a request.
+    """A model server refuses a request; where it `may_adapt`, perhaps not without an optional part or tokens."""
 
-    `may_adapt`: perhaps it takes the request without an optional part; `may_be_of_length`: or with fewer tokens.
-    """
 
-    def __init__(
-        self, message: str, *, hint: str | None = None, may_adapt: bool = False, may_be_of_length: bool = False
-    ) -> None:
-        super().__init__(message, hint=hint, may_adapt=may_adapt)
-        self.may_be_of_length = may_be_of_length or may_adapt
+class TooManyTokens(BadRequest):
+    """A prompt, or with it the tokens asked for, is longer than a model server allows."""
 
 
 class TooFewTokens(BadRequest):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
-from data.errors import BadRequest, CutOff, FieldmarkError, NotCached, Refused, TooFewTokens
+from data.errors import BadRequest, CutOff, FieldmarkError, NotCached, Refused, TooFewTokens, TooManyTokens
 from data.event_loop import in_background
 from data.records import ChatReply, ChatRequest
 from kb.endpoints.answer import is_complete, reply_of
@@ -22,6 +22,8 @@ ROOMS: Final = (2_048, 8_192, 32_768)
 _LEAST_TEXT: Final = 2_000  # characters of a prompt from which its tokens are compared
 _MOST_CHARACTERS: Final = 12  # per token, of any language and tokenizer
 _log: Final = logging.getLogger(__name__)
+Send = Callable[[Form], Awaitable[ChatReply]]
+"""Sends a request in a form, once."""
 
 
 class Connection(Client):
@@ -80,64 +82,47 @@ class Connection(Client):
         return found
 
     async def _asked(self, key: str, request: ChatRequest) -> ChatReply:
-        """Ask, and store the reply before the next request is sent; after an equal request, it is in the cache.
+        """Ask, with more tokens while the reply is cut off, and with fewer where the server refuses so many.
 
-        Without a cache, equal requests are samples.
+        After an equal request, its reply is in the cache; without a cache, equal requests are samples. Tokens with
+        which a reply was cut off in an earlier run are not paid for again.
         """
         turn = asyncio.Lock() if self._cache is None else self._turns.setdefault(key, asyncio.Lock())
         async with turn, self._slots:
             if (cached := self._cached(key, request)) is not None:  # it arrived in the meantime
                 return cached
-            try:
-                found = await self._whole(key, request)
-            except Refused as error:
-                await self._stored(key, error)
-                raise
-            if request.usable is None or request.usable(found):
-                await self._stored(key, found)
-            return found
-
-    async def _stored(self, key: str, found: ChatReply | Refused | int) -> None:
-        """Store a paid reply, also if the caller is cancelled; a number is the limit at which it was cut off."""
-        if self._cache is not None:
-            await asyncio.shield(asyncio.to_thread(self._cache.store, key, found))
-
-    async def _whole(self, key: str, request: ChatRequest) -> ChatReply:
-        """Ask with more tokens while the reply is cut off, and with fewer where the server refuses so many.
-
-        Tokens with which it was cut off in an earlier run are not paid for again.
-        """
-        least, start = request.max_tokens, max(request.max_tokens, self.endpoint.max_tokens or 0)
-        first = max(least, start + self._learnt.room)
-        more = [start + room for room in ROOMS if room >= min(start, ROOMS[-1]) and start + room > first]
-        cut_at = self._cache.cut_off_at(key) if self._cache is not None else 0
-        limits = [limit for limit in (first, *more) if limit > cut_at]
-        refused: BadRequest | None = None
-        paid = nothing = self._nothing()
-        while limits:
-            limit = limits.pop(0)
-            try:
-                reply = await self._answered(replace(request, max_tokens=limit), is_least=limit <= least)
-            except BadRequest as error:  # perhaps for its tokens: every server has its own words for that
-                if not error.may_be_of_length or limit <= least:
-                    if first > least and error.may_be_of_length:
-                        error.hint = f"{least:,} tokens for the reply are refused, too."
-                    raise
-                fewer = max(limit // 2, least)
-                refused, limits = error, [fewer] if fewer > cut_at else []
-                continue
-            paid = _added(paid, reply)
-            if is_complete(paid, request):
-                if limit != first:
-                    await self._learn(room=(max if limit > first else min)(self._learnt.room, limit - start))
-                return paid
-            self.budget.meter.cut_off += 1
-            cut_at = limit
-            await self._stored(key, limit)
-            if limits:
-                what = "reasons before it answers" if paid.reasons else "needs more"
-                few = f"{limit} tokens were too few, so its replies get more (kb doctor suggests settings)"
-                self.tell("cut off", f"{what}: {few}")
+            least, start = request.max_tokens, max(request.max_tokens, self.endpoint.max_tokens or 0)
+            first = max(least, start + self._learnt.room)
+            more = [start + room for room in ROOMS if room >= min(start, ROOMS[-1]) and start + room > first]
+            cut_at = self._cache.cut_off_at(key) if self._cache is not None else 0
+            limits = [limit for limit in (first, *more) if limit > cut_at]
+            refused: BadRequest | None = None
+            paid = nothing = self._nothing()
+            while limits:
+                limit = limits.pop(0)
+                asked = replace(request, max_tokens=limit)
+                try:
+                    reply = await self._answered(asked, partial(self._sent, key, asked), is_least=limit <= least)
+                except BadRequest as error:  # perhaps for its tokens: every server has its own words for that
+                    is_of_tokens = error.may_adapt or isinstance(error, TooManyTokens)
+                    if not is_of_tokens or limit <= least:
+                        if first > least and is_of_tokens:
+                            error.hint = f"{least:,} tokens for the reply are refused, too."
+                        raise
+                    fewer = max(limit // 2, least)
+                    refused, limits = error, [fewer] if fewer > cut_at else []
+                    continue
+                paid = _added(paid, reply)
+                if is_complete(paid, request):
+                    if limit != first:
+                        await self._learn(room=(max if limit > first else min)(self._learnt.room, limit - start))
+                    return paid
+                self.budget.meter.cut_off += 1
+                cut_at = limit
+                if limits:
+                    what = "reasons before it answers" if paid.reasons else "needs more"
+                    few = f"{limit} tokens were too few, so its replies get more (kb doctor suggests settings)"
+                    self.tell("cut off", f"{what}: {few}")
         where = "in its reasoning" if paid.reasons and not paid.text else "in its answer"
         where = "in an earlier run" if paid is nothing else where
         raise CutOff(
@@ -154,7 +139,7 @@ class Connection(Client):
         if self._cache is not None and changes.get("room", 0) >= 0:  # below, of this run alone: its prompts may be long
             await asyncio.to_thread(self._cache.learn, self.endpoint, **changes)
 
-    async def _answered(self, request: ChatRequest, *, is_least: bool) -> ChatReply:
+    async def _answered(self, request: ChatRequest, send: Send, *, is_least: bool) -> ChatReply:
         """Ask until the server answers: again after a failure that passes, in another form after a refusal.
 
         `is_least`: the request asks for no more tokens than its method needs, so that these are no reason to refuse it.
@@ -163,7 +148,7 @@ class Connection(Client):
         while True:
             form = self.form
             try:
-                return await self._sent(request, form)
+                return await send(form)
             except FieldmarkError as error:
                 failure = error
             is_fault = failure.may_adapt and failure.retryable
@@ -176,14 +161,14 @@ class Connection(Client):
                         continue
                     mark = form, "".join(letter for letter in str(failure) if not letter.isdigit()), is_least
                     if mark not in self._refused_in_all_forms:
-                        reply = await self._in_another_form(request, failure, is_least=is_least)
+                        reply = await self._in_another_form(request, send, failure, is_least=is_least)
                         if reply is not None:
                             return reply
                         self._refused_in_all_forms.add(mark)
             await tries.after(failure)
 
     async def _in_another_form(
-        self, request: ChatRequest, failure: FieldmarkError, *, is_least: bool
+        self, request: ChatRequest, send: Send, failure: FieldmarkError, *, is_least: bool
     ) -> ChatReply | None:
         """Return the reply in the form that the server takes, None without one; a sure form is remembered."""
         form = self.form
@@ -193,7 +178,7 @@ class Connection(Client):
 
         async def once(tried: Form) -> ChatReply | None:
             try:
-                reply = await self._sent(request, tried)
+                reply = await send(tried)
             except FieldmarkError as error:
                 if not error.may_adapt:
                     raise
@@ -203,7 +188,7 @@ class Connection(Client):
             return None if tried.tokens != form.tokens and is_unlimited else reply
 
         def attempt(tried: Form) -> Awaitable[ChatReply | None]:
-            return self._tried(partial(once, tried))  # again if the server is busy
+            return self.tried(partial(once, tried))  # again if the server is busy
 
         is_of_parts = failure.retryable or isinstance(failure, BadRequest)  # else most often of key or address
         if not is_of_parts and await attempt(bare(form)) is None:
@@ -217,24 +202,40 @@ class Connection(Client):
             await self._learn(form=reached)
         return reply
 
-    async def _sent(self, request: ChatRequest, form: Form) -> ChatReply:
-        """Send one request within the cost limit, read the reply, and count it."""
-        endpoint, budget, body = self.endpoint, self.budget, body_of(self.endpoint, request, form)
+    async def _sent(self, key: str, request: ChatRequest, form: Form) -> ChatReply:
+        """Send one request, within the cost limit; its reply is counted and stored although the caller may give up."""
+        await self.free()
+        return await self.paid(self._kept(key, request, form))
+
+    async def _kept(self, key: str, request: ChatRequest, form: Form) -> ChatReply:
+        endpoint, budget = self.endpoint, self.budget
         most_in = most_input_tokens(request, image_tokens=endpoint.image_tokens)
-        await self._free()
         try:
             async with budget.reserve(endpoint.cost_usd(most_in, request.max_tokens) or 0.0):
-                reply = reply_of(await self.answer(body), request, endpoint)
+                reply = reply_of(await self.answer(body_of(endpoint, request, form)), request, endpoint)
                 budget.count(reply.input_tokens, reply.output_tokens, reply.cost_usd)
         except TooFewTokens:
-            return self._nothing()
-        self._taken.add(_optional_parts(request, form))
+            reply = self._nothing()
+        except Refused as error:
+            await self._store(key, error)
+            raise
+        else:
+            self._taken.add(_optional_parts(request, form))
         n = sum(len(message.text) for message in request.messages)
         if n > _LEAST_TEXT and 0 < reply.input_tokens * _MOST_CHARACTERS < n:
             seen = f"counts {reply.input_tokens:,} tokens for a prompt of {n:,} characters"
             remedy = "give the server a larger context (OLLAMA_CONTEXT_LENGTH)"
             self.tell("prompt", f"{seen}, so it has most likely cut the prompt off: {remedy}")
+        if not is_complete(reply, request):
+            await self._store(key, request.max_tokens)
+        elif request.usable is None or request.usable(reply):
+            await self._store(key, reply)
         return reply
+
+    async def _store(self, key: str, found: ChatReply | Refused | int) -> None:
+        """Store what is paid for; a number is the limit at which a reply was cut off."""
+        if self._cache is not None:
+            await asyncio.to_thread(self._cache.store, key, found)
 
     def _nothing(self) -> ChatReply:
         """Return a reply that was cut off before its first word."""

@@ -1,4 +1,4 @@
-"""Connections to an endpoint: a request over HTTP, and its repetition after failures that pass.
+"""The connections to an endpoint: requests over HTTP, paid for within the cost limit and tried again where that helps.
 
 `chat.Connection` and `images.ImageConnection` add their requests, replies and caches.
 """
@@ -12,8 +12,8 @@ import os
 import random
 import ssl
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from functools import cache
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from functools import cache, partial
 from typing import Any, ClassVar, Final, TypeVar
 from weakref import WeakValueDictionary
 
@@ -32,6 +32,7 @@ from data.errors import (
 )
 from data.event_loop import wait_for
 from data.files import Closing
+from data.words import plural
 from kb.endpoints.answer import chat_of_events
 from kb.endpoints.cache import DrawingCache, ReplyCache
 from kb.endpoints.endpoint import Budget, Endpoint
@@ -97,6 +98,8 @@ class Client(Closing):
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         """One for each request in flight, by its key."""
         self._http: httpx.AsyncClient | None = None
+        self._in_flight: set[asyncio.Task[Any]] = set()
+        """Requests that the server has, until their answers are stored."""
         self.not_before = 0.0
         self.has_answered = False
         self._told: set[str] = set()
@@ -106,49 +109,78 @@ class Client(Closing):
         """Set the state of a kind of client."""
 
     def close(self) -> None:
-        """Close the connections and the cache."""
-        http, self._http = self._http, None
+        """Close the connections and the cache, once all answers to requests that were sent are stored.
+
+        These are paid for, also where nobody waits for them any more, as after Ctrl-C; a second Ctrl-C ends the wait.
+        """
         try:
+            if self._in_flight:
+                n = plural(len(self._in_flight), "reply", "replies")
+                _log.warning("%s: waiting for %s in flight; Ctrl-C stops at once", self.name, n)
+                wait_for(_ended(self._in_flight))
+        finally:
+            http, self._http = self._http, None
             if http is not None:
                 wait_for(http.aclose())
-        finally:
             if isinstance(self._cache, Closing):
                 self._cache.close()
 
-    async def answer(self, body: Mapping[str, Any]) -> object:
-        """Return the answer to a request, put together if it is streamed.
+    async def paid(self, work: Coroutine[Any, Any, ResultT]) -> ResultT:
+        """Return the result of sending a request and storing its answer; a caller that gives up ends what is not sent.
 
         Only in the shared event loop.
+        """
+        task = asyncio.create_task(work)
+        task.add_done_callback(self._end)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if task not in self._in_flight:
+                task.cancel()
+            raise
+
+    def _end(self, task: asyncio.Task[Any]) -> None:
+        self._in_flight.discard(task)
+        if not task.cancelled():
+            task.exception()  # which asyncio would complain of otherwise, where nobody waits any more
+
+    async def answer(self, body: Mapping[str, Any]) -> object:
+        """Return the answer to a request, put together if it is streamed; only within `paid`.
 
         Raises:
-            MalformedAnswer: if the answer is not JSON.
-            ReplyLost: if the request was sent and no complete answer came back.
+            ConnectionRefused: if nothing was sent.
+            ReplyLost: if the request was sent and no complete answer came back within the timeout of the endpoint.
+            MalformedAnswer: if the answer is too large or not JSON.
             FieldmarkError: the server's error, as `failures.error_of` returns it.
         """
         endpoint = self.endpoint
-        asked = {"Authorization": f"Bearer {self._key or 'none'}", "Accept": "application/json"}  # some want any key
-        response = await self.sent("POST", self.path, json=body, headers=asked)
+        response = await self._response(body)
         if not response.is_success:
             headers = {name.lower(): value for name, value in response.headers.items()}
             raise error_of(endpoint, self._key, response.status_code, headers, response.text)
-        answer = self._parsed(response)
+        # A server that echoes requests would put the key into messages, cache and ledger.
+        secret, content = self._key if len(self._key) >= _SHORTEST_SECRET else "", response.text.lstrip("\ufeff \r\n")
+        is_streamed = "text/event-stream" in response.headers.get("content-type", "")
+        try:
+            if is_streamed or content.startswith(("data:", ":")):
+                content = json.dumps(chat_of_events(content, endpoint.address))
+            answer = parse_json(content, text=lambda text: without_key(text, secret))
+        except ValueError:
+            said = shortened(without_key(content, self._key)[:400], 80)
+            raise MalformedAnswer(f"{endpoint.address}: expected JSON, got {said!r}") from None
         fields = answer if isinstance(answer, Mapping) else {}
         if not (fields.get("choices") or fields.get("data")) and any(map(fields.get, ERRORS)):
             raise error_of(endpoint, self._key, 200, {}, answer)
         return answer
 
-    async def sent(self, method: str, url: str, **more: Any) -> httpx.Response:  # noqa: ANN401
-        """Return the response to a request, of whatever status, within the timeout of the endpoint; no redirects.
-
-        Raises:
-            ConnectionRefused: if nothing was sent.
-            ReplyLost: if the request was sent and no complete answer came back.
-            MalformedAnswer: if the answer is too large.
-        """
+    async def _response(self, body: Mapping[str, Any]) -> httpx.Response:
+        """Return the response, of whatever status; no redirects."""
         if self._http is None:
             self._http = _http(self.endpoint)
+        headers = {"Authorization": f"Bearer {self._key or 'none'}", "Accept": "application/json"}  # some want any key
         where, began, status = self.endpoint.address, time.monotonic(), "no answer"
-        request = self._http.build_request(method, url, **more)
+        request = self._http.build_request("POST", self.path, json=body, headers=headers)
+        request.extensions["trace"] = partial(self._trace, asyncio.current_task())
         failure: FieldmarkError
         try:
             async with asyncio.timeout(self.endpoint.timeout):
@@ -166,29 +198,19 @@ class Client(Closing):
         except httpx.RequestError as error:
             failure = ReplyLost(f"{where}: the connection was cut ({type(error).__name__})")
         finally:
-            took_s = time.monotonic() - began
-            _log.info("%s %s %s %s, %.2f s", method, where, request.url.path, status, took_s)
+            _log.info("POST %s %s %s, %.2f s", where, request.url.path, status, time.monotonic() - began)
         raise failure
 
-    def _parsed(self, response: httpx.Response) -> object:
-        # A server that echoes requests would put the key into messages, cache and ledger.
-        secret, where = self._key if len(self._key) >= _SHORTEST_SECRET else "", self.endpoint.address
-        content = response.text.lstrip("\ufeff \r\n")
-        is_streamed = "text/event-stream" in response.headers.get("content-type", "")
-        try:
-            if is_streamed or content.startswith(("data:", ":")):
-                content = json.dumps(chat_of_events(content, where))
-            return parse_json(content, text=lambda text: without_key(text, secret))
-        except ValueError:
-            said = shortened(without_key(content, self._key)[:400], 80)
-            raise MalformedAnswer(f"{where}: expected JSON, got {said!r}") from None
+    async def _trace(self, task: asyncio.Task[Any] | None, event: str, _info: object) -> None:
+        if task is not None and event.endswith("send_request_headers.started"):
+            self._in_flight.add(task)
 
-    async def _free(self) -> None:
+    async def free(self) -> None:
         """Wait until the time that the server asked for is over, not all requests at once."""
         while (left_s := self.not_before - time.monotonic()) > 0:
             await asyncio.sleep(left_s + random.uniform(0, min(0.5, left_s / 4)))
 
-    async def _tried(self, attempt: Callable[[], Awaitable[ResultT]]) -> ResultT:
+    async def tried(self, attempt: Callable[[], Awaitable[ResultT]]) -> ResultT:
         """Return the result of an attempt, repeated while its failures may pass; errors as `Tries.after`."""
         tries = Tries(self)
         while True:
@@ -212,57 +234,55 @@ class Tries:
         self._client, self._n_failed, self._waited_s = client, 0, 0.0
 
     async def after(self, failure: FieldmarkError) -> None:
-        """Wait for the next try.
+        """Wait for the next try: as long as the server asks, else twice as long each time.
 
         Raises:
             FieldmarkError: the failure, where another try is in vain or one too many.
         """
+        client, policy = self._client, self._client.policy
         self._n_failed += 1
-        wait_s = self._wait_s(failure)
-        if wait_s is None:
+        asked_s = float(getattr(failure, "retry_after_s", None) or 0)  # 0 is as good as no time
+        longest_s = min(policy.first_wait_s * 2.0 ** min(self._n_failed - 1, 30), policy.longest_wait_s)
+        wait_s = asked_s or longest_s * random.uniform(0.5, 1.0)
+        most, left_s = self._patience(failure, is_asked=asked_s > 0)
+        if self._n_failed >= most or wait_s > left_s:
+            if asked_s and not failure.hint:
+                failure.hint = f"The server asks to wait {asked_s:.0f} s; max_wait of the model allows more."
             if self._n_failed > 1 and isinstance(failure, SourceError):
                 failure.args = (f"{failure.args[0]} (tried {self._n_failed} times)", *failure.args[1:])
             raise failure from None
+        if asked_s >= _TOLD_FROM_S:
+            client.tell("busy", f"is busy and asks to wait {asked_s:.0f} s")
+        elif isinstance(failure, StillLoading):
+            client.tell("loading", f"loads its model; waiting up to {left_s:.0f} s")
         self._waited_s += wait_s
-        self._client.n_retries += 1
-        name, error = self._client.name, type(failure).__name__
-        _log.info("%s: %s; try %d in %.1f s", name, error, self._n_failed + 1, wait_s)
-        shared_s = max(0.0, self._client.not_before - time.monotonic())  # waited by `_free`, not all at once
+        client.n_retries += 1
+        _log.info("%s: %s; try %d in %.1f s", client.name, type(failure).__name__, self._n_failed + 1, wait_s)
+        if asked_s:  # of all requests
+            client.not_before = max(client.not_before, time.monotonic() + asked_s)
+        shared_s = max(0.0, client.not_before - time.monotonic())  # waited by `free`, not all at once
         await asyncio.sleep(max(0.0, wait_s - shared_s))
 
-    def _wait_s(self, failure: FieldmarkError) -> float | None:
-        """Return the seconds before the next try, or None to give up."""
-        client, policy, n_failed = self._client, self._client.policy, self._n_failed
+    def _patience(self, failure: FieldmarkError, *, is_asked: bool) -> tuple[float, float]:
+        """Return how often a request is tried that fails so, and the seconds left to wait."""
+        client, policy = self._client, self._client.policy
         left_s = client.endpoint.max_wait - self._waited_s
-        asked_s = getattr(failure, "retry_after_s", None)
-        if asked_s:  # 0 is as good as no time
-            if asked_s > left_s or n_failed >= 10 * policy.tries:
-                hint = f"The server asks to wait {asked_s:.0f} s; max_wait of the model allows more."
-                failure.hint = failure.hint or hint
-                return None
-            if asked_s >= _TOLD_FROM_S:
-                client.tell("busy", f"is busy and asks to wait {asked_s:.0f} s")
-            client.not_before = max(client.not_before, time.monotonic() + asked_s)
-            return float(asked_s)
+        if is_asked:
+            return 10 * policy.tries, left_s
         if isinstance(failure, StillLoading):
-            client.tell("loading", f"loads its model; waiting up to {left_s:.0f} s")
-        elif isinstance(failure, RateLimited):
-            left_s = min(left_s, policy.total_s - self._waited_s)
-        elif n_failed >= self._most(failure):
-            return None
-        longest_s = min(policy.first_wait_s * 2.0 ** min(n_failed - 1, 30), policy.longest_wait_s)
-        backoff_s: float = longest_s * random.uniform(0.5, 1.0)
-        return backoff_s if backoff_s <= left_s else None
-
-    def _most(self, failure: FieldmarkError) -> int:
-        """Return how often a request is tried that fails so."""
-        policy = self._client.policy
+            return float("inf"), left_s
+        if isinstance(failure, RateLimited):
+            return float("inf"), min(left_s, policy.total_s - self._waited_s)
         if isinstance(failure, MalformedAnswer):
-            return (policy.tries + 1) // 2
+            return (policy.tries + 1) // 2, left_s
         if not failure.retryable:
-            return 1
-        is_down = isinstance(failure, ConnectionRefused) and not self._client.has_answered
-        return policy.tries_at_first if is_down else policy.tries
+            return 1, left_s
+        is_down = isinstance(failure, ConnectionRefused) and not client.has_answered
+        return policy.tries_at_first if is_down else policy.tries, left_s
+
+
+async def _ended(tasks: set[asyncio.Task[Any]]) -> None:
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 @cache

@@ -23,6 +23,7 @@ from data.errors import (
     SourceUnavailable,
     StillLoading,
     TooFewTokens,
+    TooManyTokens,
 )
 from kb.addresses import parse_retry_after
 from kb.endpoints.endpoint import Endpoint
@@ -67,7 +68,7 @@ _RULES: Final[tuple[tuple[Collection[int], str, type[FieldmarkError], dict[str, 
      r"|(?:increase|raise) (?:the )?max_|model output limit was reached", TooFewTokens, {}),
     # Errors that no other form and no other try mends, whatever their status.
     (_ANY, r"context[ _-]?(?:length|size|window)|exceed_context|maximum.{0,20}tokens|prompt is too long"
-     r"|too many (?:input )?tokens", BadRequest, {"hint": _CONTEXT_HINT, "may_be_of_length": True}),
+     r"|too many (?:input )?tokens", TooManyTokens, {"hint": _CONTEXT_HINT}),
     (_ANY, r"at most (?:1|one) image|only (?:supports )?(?:1|one|a single) image"
      r"|multiple images (?:are )?not supported", BadRequest, {"hint": _ONE_IMAGE_HINT}),
     (_ANY, r"image input is not supported"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import binascii
 import io
 import json
 from collections.abc import Awaitable, Callable, Mapping
@@ -12,9 +11,6 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urljoin, urlsplit
-
-import httpx
 
 from data.errors import (
     BadImage,
@@ -30,7 +26,6 @@ from data.errors import (
 from data.event_loop import in_background
 from data.files import file_state, sha256_hex
 from data.records import Drawings
-from kb.addresses import split_address
 from kb.endpoints.answer import tokens_of
 from kb.endpoints.cache import DrawingCache
 from kb.endpoints.client import Client
@@ -39,16 +34,16 @@ from kb.endpoints.failures import shortened
 TOKENS_PER_DRAWING: Final = 6_240  # of gpt-image-1 at quality "high", 1024 x 1536; the least reserved for a cost limit
 MAX_BYTES: Final = 50 * 2**20
 """Most bytes of one drawing."""
-Made = tuple[list[bytes], float | None]
-"""New drawings as PNG files, at least one, and their cost in US dollars; None if unknown."""
+Made = tuple[list[Path], float | None]
+"""New drawings, stored, at least one, and their cost in US dollars; None if unknown."""
 
 
 async def _drawings(
     cache: DrawingCache, model: str, prompt: str, n: int, make: Callable[[int, int], Awaitable[Made]]
 ) -> Drawings:
-    """Return `n` drawings of a prompt, or fewer with the problem; each is stored before the next request.
+    """Return `n` drawings of a prompt, or fewer with the problem.
 
-    `make(place, n)` returns up to `n` new ones, of which the first is number `place` of the prompt. A refusal without
+    `make(place, n)` makes up to `n` new ones, of which the first is number `place` of the prompt. A refusal without
     any drawing is stored, too.
     """
     paths = cache.get(model, prompt, n)
@@ -56,7 +51,7 @@ async def _drawings(
     problem: FieldmarkError | None = None
     while len(paths) < n and problem is None:
         try:
-            images, cost = await make(len(paths), n - len(paths))
+            new, cost = await make(len(paths), n - len(paths))
         except (SourceError, NotCached) as error:
             if isinstance(error, Refused) and not paths:
                 cache.refuse(model, prompt, str(error))
@@ -65,8 +60,7 @@ async def _drawings(
             problem = error
         else:
             costs.append(cost)
-            for content in images:
-                paths.append(cache.put(model, prompt, len(paths), content))
+            paths += new
     total = None if None in costs else sum(cost or 0.0 for cost in costs)
     return Drawings(paths=tuple(paths), cost_usd=total, n_cached=n_cached, problem=problem)
 
@@ -80,7 +74,7 @@ class ImageConnection(Client):
     Each answer is stored before the next request, so a kill loses the drawings of one request at most. A server that
     sends fewer images than requested is asked again for the rest, and one that refuses several at a time for one at a
     time. Size, quality and format are fields of the endpoint's `extra_body`; dall-e models are asked for base64, since
-    their URLs are on another host. It needs a cache.
+    they send addresses otherwise. It needs a cache.
     """
 
     path = "images/generations"
@@ -103,29 +97,33 @@ class ImageConnection(Client):
             self.budget.meter.cached += found.n_cached > 0
             return found
 
-    async def _new(self, prompt: str, _place: int, n: int) -> Made:
+    async def _new(self, prompt: str, place: int, n: int) -> Made:
         if self._is_offline:
             raise NotCached(f"No cached drawing of {self.name}.", hint="Run once without --offline.")
         n = min(n, self._most)
         async with self._slots:
             try:
-                return await self._tried(partial(self._sent, prompt, n))
+                return await self.tried(partial(self._sent, prompt, place, n))
             except BadRequest as error:
                 if n == 1 or not error.may_adapt:
                     raise
-            made = await self._tried(partial(self._sent, prompt, 1))
+            made = await self.tried(partial(self._sent, prompt, place, 1))
             self._most = 1
             return made
 
-    async def _sent(self, prompt: str, n: int) -> Made:
-        """Send one request within the cost limit, and count it; the provider charges for unusable images, too."""
+    async def _sent(self, prompt: str, place: int, n: int) -> Made:
+        """Send one request within the cost limit; its drawings are counted and stored although the caller may give up.
+
+        The provider charges for unusable images, too.
+        """
+        await self.free()
+        return await self.paid(self._kept(prompt, place, n))
+
+    async def _kept(self, prompt: str, place: int, n: int) -> Made:
         endpoint = self.endpoint
         most_in, most_out = len(prompt.encode()) + 16, max(endpoint.image_tokens, TOKENS_PER_DRAWING)
         form = {"response_format": "b64_json"} if endpoint.model.startswith("dall-e-") else {}
         body = {"model": endpoint.model, "prompt": prompt, "n": n, **form, **endpoint.extra_body}
-        images: list[bytes] = []
-        problem: SourceError | None = None
-        await self._free()
         async with self.budget.reserve(endpoint.cost_usd(most_in, n * most_out, drawings=n) or 0.0):
             answer = await self.answer(body)
             data = answer.get("data") if isinstance(answer, Mapping) else None
@@ -134,36 +132,41 @@ class ImageConnection(Client):
                 raise MalformedAnswer(f"{endpoint.address}: expected images, got {shortened(answer)}")
             n_in, n_out = tokens_of(answer, "input_tokens", "output_tokens")
             cost = endpoint.cost_usd(n_in or most_in, n_out or len(items) * most_out, drawings=len(items))
-            for item in items[:n]:
-                try:
-                    images.append(await self._png_of(item))
-                except SourceError as error:  # the others count
-                    problem = error
             self.budget.count(n_in, n_out, cost)
-        if not images and problem is not None:
+        paths, problem = list[Path](), None
+        for item in items[:n]:
+            try:
+                png = self._png_of(item)
+            except SourceError as error:  # the others count
+                problem = error
+            else:
+                paths.append(self._cache.put(endpoint.key, prompt, place + len(paths), png))
+        if not paths and problem is not None:
             raise problem  # paid for, and perhaps worth another try
-        return images, cost
+        return paths, cost
 
-    async def _png_of(self, item: Mapping[str, Any]) -> bytes:
-        """Return one image of an answer as a PNG file: from base64, a data URL, or a URL on the host of the endpoint.
+    def _png_of(self, item: Mapping[str, Any]) -> bytes:
+        """Return one image of an answer as a PNG file, from base64 or a data URL.
 
         Raises:
-            MalformedAnswer: if there is none, or it is no image within the limits.
-            SourceError: if its URL is on another host, or cannot be read.
+            MalformedAnswer: if it is no image within the limits.
+            SourceError: if it is elsewhere; another drawing would be, too, and would be paid for.
         """
         from data.images.decode import read_image
 
-        where, text, url = self.endpoint.address, item.get("b64_json"), item.get("url")
-        source = text or url
+        where, url = self.endpoint.address, item.get("url")
+        source = item.get("b64_json") or url
         if not isinstance(source, str) or not source:
-            raise MalformedAnswer(f"{where}: an image without b64_json and url")
-        if source == url and not url.startswith("data:"):
-            content = await self._fetched(urljoin(f"{self.endpoint.base_url.rstrip('/')}/", url))
-        else:
-            try:  # an answer has at most 64 MiB
-                content = base64.b64decode(source.partition(",")[2] or source, validate=True)
-            except (binascii.Error, ValueError):
-                raise MalformedAnswer(f"{where}: an image that is not base64") from None
+            raise MalformedAnswer(f"{where}: an image without b64_json")
+        if source == url and not source.startswith("data:"):
+            raise SourceError(
+                f"{where}: sends the address of a drawing, not the drawing",
+                hint='Set extra_body = {response_format = "b64_json"} of [llm.image].',
+            )
+        try:  # an answer has at most 64 MiB
+            content = base64.b64decode(source.partition(",")[2] or source, validate=True)
+        except ValueError:
+            raise MalformedAnswer(f"{where}: an image that is not base64") from None
         try:
             image = read_image(content, max_bytes=MAX_BYTES)
         except BadImage as error:
@@ -171,38 +174,6 @@ class ImageConnection(Client):
         if image.convert("RGB").getbbox() is None:  # some filters answer with a black image instead of a refusal
             raise MalformedAnswer(f"{where}: a black image, as filters of content return")
         return content if content.startswith(b"\x89PNG") else _png(image)
-
-    async def _fetched(self, url: str) -> bytes:
-        """Return the content of a URL, asked for without our key; all tries end with the timeout.
-
-        The errors are final: another drawing would be paid for.
-        """
-        where, at = self.endpoint.address, split_address(url)
-        if at.scheme not in ("http", "https") or at.hostname != urlsplit(self.endpoint.base_url).hostname:
-            raise SourceError(
-                f"{where}: its drawing is at another host, {at.hostname}",
-                hint='Set extra_body = {response_format = "b64_json"} of [llm.image].',
-            )
-
-        async def content() -> bytes:
-            try:
-                response = await self.sent("GET", url)
-            except MalformedAnswer as error:  # too large, and so it stays
-                raise SourceError(str(error)) from None
-            except SourceError as error:
-                raise MalformedAnswer(str(error)) from None
-            if response.status_code != 200:
-                raise MalformedAnswer(f"status {response.status_code}")
-            return response.content
-
-        try:
-            async with asyncio.timeout(self.endpoint.timeout):
-                return await self._tried(content)
-        except TimeoutError:
-            why = f"not complete within {self.endpoint.timeout:g} s"
-        except (httpx.InvalidURL, SourceError) as error:
-            why = str(error)
-        raise SourceError(f"{where}: a drawing could not be downloaded: {why}")
 
 
 # diffusers
@@ -245,7 +216,8 @@ class PipelineImages:
 
     async def _drawn(self, prompt: str, n: int) -> Drawings:
         async def make(place: int, _n: int) -> Made:
-            return [await asyncio.to_thread(self._drawing, prompt, self._seed + place)], 0.0
+            drawing = await asyncio.to_thread(self._drawing, prompt, self._seed + place)
+            return [self._cache.put(self.name, prompt, place, drawing)], 0.0
 
         async with self._turn:
             return await _drawings(self._cache, self.name, prompt, n, make)

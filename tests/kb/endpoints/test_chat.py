@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from data.errors import (
-    BadRequest,
     ConfigError,
     ConnectionRefused,
     KeyRejected,
@@ -21,6 +20,7 @@ from data.errors import (
     ReplyLost,
     SourceError,
     SourceUnavailable,
+    TooManyTokens,
 )
 from data.event_loop import wait_for
 from data.records import ChatMessage, ChatReply, ChatRequest
@@ -172,7 +172,7 @@ ERRORS: tuple[tuple[Reaction, type[Exception], str], ...] = (
     (Raw(body=b'{"error": {"message": "no", "code": "content_filter"}}'), Refused, "no"),
     (Raw(body=b'{"error": {"message": "wait", "code": 429}}'), RateLimited, "wait"),
     (Raw(body=b'{"error": {"message": "odd"}}'), MalformedAnswer, "odd"),
-    (Raw(body=b'{"object": "error", "message": "the maximum is 9 tokens", "code": 400}'), BadRequest, "the maximum"),
+    (Raw(body=b'{"object": "error", "message": "the maximum is 9 tokens", "code": 400}'), TooManyTokens, "the maximum"),
     (Raw(body=b'{"base_resp": {"status_code": 1, "status_msg": "odd"}, "choices": null}'), MalformedAnswer, "200: odd"),
     (Status(status=500, error="oops"), SourceUnavailable, "500: oops"),
     (Status(status=302, headers={"location": "http://127.0.0.1:9/"}), SourceError, "302"),

@@ -8,6 +8,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -176,35 +177,49 @@ def test_a_failed_query_is_missing_from_the_trec_run(
 
 
 @pytest.mark.integration
-def test_a_killed_run_repeats_only_calls_in_flight(
-    cli: CommandLine, birds: Path, photos: Path, endpoint: Callable[..., None]
-) -> None:
-    """Kill -9 in the middle: received replies are cached, the rest is requested, and the result is the same."""
+@pytest.mark.parametrize(
+    ("signals", "code", "n_calls"),
+    [
+        ((signal.SIGKILL,), -signal.SIGKILL, 21 + 2),
+        ((signal.SIGINT,), 130, 21),
+        ((signal.SIGINT, signal.SIGINT), 130, 21 + 2),
+    ],
+)
+def test_a_killed_run_repeats_only_calls_in_flight_and_one_that_is_interrupted_waits_for_them(
+    signals: tuple[signal.Signals, ...], code: int, n_calls: int, cli: CommandLine, birds: Path, photos: Path,
+    endpoint: Callable[..., None],
+) -> None:  # fmt: skip
+    """Received replies are cached, the rest of 21 is requested, and the result is the same; a second Ctrl-C kills."""
     file = jobs_file(photos)
     arguments = ["rerank", str(file), "--kb", str(birds), "--preset", "paper", "--output", "run"]
-    killed = threading.Event()
+    stopped = threading.Event()
 
     def held(call: Any) -> Any:
-        """Hold back calls 13 and 14 until the run is killed; there is no 15th, because at most two are in flight."""
+        """Hold back calls 13 and 14 until the run is stopped; there is no 15th, because at most two are in flight."""
         if call.number > 12:
-            killed.wait(300)
+            stopped.wait(300)
         return script(call)
 
-    with OpenAIServer(held) as server:
+    with OpenAIServer(held) as server, ExitStack() as opened:
         endpoint(server, max_concurrent=2)
-        process = subprocess.Popen(
-            [*cli.command(), *arguments], cwd=cli.folder, env=cli.environment(), stderr=subprocess.DEVNULL
+        started = subprocess.Popen(
+            [*cli.command(), *arguments], cwd=cli.folder, env=cli.environment(), stderr=subprocess.PIPE, text=True
         )
+        process = opened.enter_context(started)
         deadline = time.monotonic() + 240
         while server.n_calls < 14 and time.monotonic() < deadline:
             time.sleep(0.01)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        assert server.n_calls == 14 and not Path("run.jsonl").exists()
-        killed.set()
+        for each in signals:
+            process.send_signal(each)
+            assert process.stderr is not None
+            while (line := process.stderr.readline()) and "waiting for 2 replies in flight" not in line:
+                pass
+        if n_calls == 21:
+            stopped.set()
+        assert process.wait(60) == code and server.n_calls == 14 and not Path("run.jsonl").exists()
+        stopped.set()
         cli.run(*arguments, check=True)
-        # 21 are needed; the two in flight at the kill were not cached, all others were.
-        assert server.n_calls == 21 + 2
+        assert server.n_calls == n_calls
     rows = [json.loads(line) for line in Path("run.jsonl").read_text().splitlines()]
     assert [row["status"] for row in rows] == ["ok"] * 6 and rows[0]["image_id"] == "3"
 
