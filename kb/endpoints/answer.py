@@ -257,7 +257,7 @@ def _without_tags(text: str) -> str:
 
 # streamed answers
 
-_STREAMED_TEXTS: Final = ("reasoning_content", "reasoning", "refusal")
+_IN_PIECES: Final = ("content", "reasoning_content", "reasoning", "refusal")
 
 
 def chat_of_events(content: str, where: str) -> dict[str, Any]:
@@ -268,9 +268,7 @@ def chat_of_events(content: str, where: str) -> dict[str, Any]:
         ValueError: if an event is not JSON.
     """
     whole: dict[str, Any] = {}
-    message: dict[str, Any] = {}
     choice: dict[str, Any] = {}
-    tokens: list[object] = []
     is_done = False
     for line in re.split(r"\r\n|\r|\n", content):  # JSON may hold other ends of lines
         name, _, data = line.partition(":")
@@ -283,19 +281,20 @@ def chat_of_events(content: str, where: str) -> dict[str, Any]:
             return dict(event)
         whole |= {field: value for field, value in event.items() if value is not None and field != "choices"}
         for part in map(_mapping, event.get("choices") or ()):
-            if part.get("index"):
-                continue  # of another choice
-            choice |= {field: value for field, value in part.items() if value is not None and field != "delta"}
-            for field, value in _mapping(part.get("delta") or part.get("message")).items():
-                if field == "content" and value is not None:  # a text, or parts
-                    message.setdefault(field, []).extend(value if isinstance(value, list) else [{"text": value}])
-                elif value is not None:
-                    is_text = field in _STREAMED_TEXTS and isinstance(value, str)
-                    message[field] = f"{message.get(field) or ''}{value}" if is_text else value
-            found = _mapping(part.get("logprobs")).get("content")
-            tokens += found if isinstance(found, list) else []
+            if not part.get("index"):  # else of another choice
+                choice = _joined(choice, {**part, "message": part.get("delta") or part.get("message")})
     if not is_done and "finish_reason" not in choice:
         raise ReplyLost(f"{where}: the stream ended before the reply did")
-    if not choice and not message:
-        return whole
-    return whole | {"choices": [choice | {"message": message, "logprobs": {"content": tokens} if tokens else None}]}
+    return whole | ({"choices": [choice]} if choice else {})
+
+
+def _joined(old: Any, new: Any, name: str = "") -> Any:  # noqa: ANN401  # JSON values
+    """Return a value with its next piece: fields and lists grow, and so do texts that are sent in pieces."""
+    if isinstance(new, Mapping):
+        old = _mapping(old)
+        return {**old, **{key: _joined(old.get(key), each, key) for key, each in new.items() if each is not None}}
+    if isinstance(old, str) and isinstance(new, list):  # a text, then parts
+        old = [{"text": old}]
+    if isinstance(old, list):
+        return old + (new if isinstance(new, list) else [{"text": new}])
+    return f"{old}{new}" if name in _IN_PIECES and isinstance(old, str) else new

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
@@ -14,7 +14,7 @@ from data.event_loop import in_background
 from data.records import ChatReply, ChatRequest
 from kb.endpoints.answer import is_complete, reply_of
 from kb.endpoints.cache import Learnt, ReplyCache, request_key
-from kb.endpoints.client import Client, Tries
+from kb.endpoints.client import Client
 from kb.endpoints.form import Form, bare, body_of, least_change, most_input_tokens, rungs
 
 ROOMS: Final = (2_048, 8_192, 32_768)
@@ -22,8 +22,6 @@ ROOMS: Final = (2_048, 8_192, 32_768)
 _LEAST_TEXT: Final = 2_000  # characters of a prompt from which its tokens are compared
 _MOST_CHARACTERS: Final = 12  # per token, of any language and tokenizer
 _log: Final = logging.getLogger(__name__)
-Send = Callable[[Form], Awaitable[ChatReply]]
-"""Sends a request in a form, once."""
 
 
 class Connection(Client):
@@ -102,7 +100,10 @@ class Connection(Client):
                 limit = limits.pop(0)
                 asked = replace(request, max_tokens=limit)
                 try:
-                    reply = await self._answered(asked, partial(self._sent, key, asked), is_least=limit <= least)
+                    reply = await self._answered(key, asked, is_least=limit <= least)
+                except Refused as error:
+                    await self._store(key, error)
+                    raise
                 except BadRequest as error:  # perhaps for its tokens: every server has its own words for that
                     is_of_tokens = error.may_adapt or isinstance(error, TooManyTokens)
                     if not is_of_tokens or limit <= least:
@@ -119,6 +120,7 @@ class Connection(Client):
                     return paid
                 self.budget.meter.cut_off += 1
                 cut_at = limit
+                await self._store(key, limit)
                 if limits:
                     what = "reasons before it answers" if paid.reasons else "needs more"
                     few = f"{limit} tokens were too few, so its replies get more (kb doctor suggests settings)"
@@ -139,46 +141,54 @@ class Connection(Client):
         if self._cache is not None and changes.get("room", 0) >= 0:  # below, of this run alone: its prompts may be long
             await asyncio.to_thread(self._cache.learn, self.endpoint, **changes)
 
-    async def _answered(self, request: ChatRequest, send: Send, *, is_least: bool) -> ChatReply:
+    async def _answered(self, key: str, request: ChatRequest, *, is_least: bool) -> ChatReply:
         """Ask until the server answers: again after a failure that passes, in another form after a refusal.
 
         `is_least`: the request asks for no more tokens than its method needs, so that these are no reason to refuse it.
         """
-        tries, n_faults = Tries(self), 0
-        while True:
+        n_faults = 0
+
+        async def attempt() -> ChatReply | FieldmarkError:
+            nonlocal n_faults
             form = self.form
             try:
-                return await send(form)
-            except FieldmarkError as error:
-                failure = error
-            is_fault = failure.may_adapt and failure.retryable
-            n_faults += is_fault
-            is_first_fault = is_fault and n_faults == 1  # it may pass: first the same request
-            is_taken = _optional_parts(request, form) in self._taken
-            if failure.may_adapt and not is_first_fault and not is_taken:
+                return await self.paid(self._sent(key, request, form))
+            except FieldmarkError as failure:
+                n_faults += failure.may_adapt and failure.retryable
+                is_first_fault = failure.retryable and n_faults == 1  # it may pass: first the same request
+                if not failure.may_adapt or is_first_fault or _optional_parts(request, form) in self._taken:
+                    raise
                 async with self._ladder:  # one request looks for the form, the others use it
-                    if self.form != form:
-                        continue
-                    mark = form, "".join(letter for letter in str(failure) if not letter.isdigit()), is_least
-                    if mark not in self._refused_in_all_forms:
-                        reply = await self._in_another_form(request, send, failure, is_least=is_least)
-                        if reply is not None:
-                            return reply
-                        self._refused_in_all_forms.add(mark)
-            await tries.after(failure)
+                    if self.form == form:
+                        found = await self._in_another_form(key, request, failure, is_least=is_least)
+                        if found is None:
+                            raise
+                        return found
+            return await attempt()
+
+        found = await self.tried(attempt)
+        if isinstance(found, FieldmarkError):
+            raise found
+        return found
 
     async def _in_another_form(
-        self, request: ChatRequest, send: Send, failure: FieldmarkError, *, is_least: bool
-    ) -> ChatReply | None:
-        """Return the reply in the form that the server takes, None without one; a sure form is remembered."""
+        self, key: str, request: ChatRequest, failure: FieldmarkError, *, is_least: bool
+    ) -> ChatReply | FieldmarkError | None:
+        """Return the reply in the form that the server takes, None without one; a sure form is remembered.
+
+        A failure of another kind is returned, too: it was tried again already.
+        """
         form = self.form
+        mark = form, "".join(letter for letter in str(failure) if not letter.isdigit()), is_least
+        if mark in self._refused_in_all_forms:
+            return None
         # With more tokens than needed, the name of their limit is not tried: their number may be what is refused, and
         # a server that does not know the other name would write without a limit.
         ladder = [rung for rung in rungs(form, request, self.endpoint) if is_least or rung[0] != "tokens"]
 
         async def once(tried: Form) -> ChatReply | None:
             try:
-                reply = await send(tried)
+                reply = await self.paid(self._sent(key, request, tried))
             except FieldmarkError as error:
                 if not error.may_adapt:
                     raise
@@ -191,10 +201,13 @@ class Connection(Client):
             return self.tried(partial(once, tried))  # again if the server is busy
 
         is_of_parts = failure.retryable or isinstance(failure, BadRequest)  # else most often of key or address
-        if not is_of_parts and await attempt(bare(form)) is None:
-            return None
-        found = await least_change(form, ladder, attempt)
+        try:
+            is_vain = not is_of_parts and await attempt(bare(form)) is None
+            found = None if is_vain else await least_change(form, ladder, attempt)
+        except FieldmarkError as error:
+            return error
         if found is None:
+            self._refused_in_all_forms.add(mark)
             return None
         reached, reply = found
         if reached != form:
@@ -203,22 +216,16 @@ class Connection(Client):
         return reply
 
     async def _sent(self, key: str, request: ChatRequest, form: Form) -> ChatReply:
-        """Send one request, within the cost limit; its reply is counted and stored although the caller may give up."""
-        await self.free()
-        return await self.paid(self._kept(key, request, form))
-
-    async def _kept(self, key: str, request: ChatRequest, form: Form) -> ChatReply:
+        """Send one request within the cost limit; count and store its reply."""
         endpoint, budget = self.endpoint, self.budget
         most_in = most_input_tokens(request, image_tokens=endpoint.image_tokens)
+        await self.free()
         try:
             async with budget.reserve(endpoint.cost_usd(most_in, request.max_tokens) or 0.0):
                 reply = reply_of(await self.answer(body_of(endpoint, request, form)), request, endpoint)
                 budget.count(reply.input_tokens, reply.output_tokens, reply.cost_usd)
         except TooFewTokens:
             reply = self._nothing()
-        except Refused as error:
-            await self._store(key, error)
-            raise
         else:
             self._taken.add(_optional_parts(request, form))
         n = sum(len(message.text) for message in request.messages)
@@ -226,9 +233,7 @@ class Connection(Client):
             seen = f"counts {reply.input_tokens:,} tokens for a prompt of {n:,} characters"
             remedy = "give the server a larger context (OLLAMA_CONTEXT_LENGTH)"
             self.tell("prompt", f"{seen}, so it has most likely cut the prompt off: {remedy}")
-        if not is_complete(reply, request):
-            await self._store(key, request.max_tokens)
-        elif request.usable is None or request.usable(reply):
+        if is_complete(reply, request) and (request.usable is None or request.usable(reply)):
             await self._store(key, reply)
         return reply
 

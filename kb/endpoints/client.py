@@ -92,7 +92,7 @@ class Client(Closing):
             raise UsageError(
                 f"The price of {self.name} is unknown, so a cost limit cannot be enforced.", hint=_PRICE_HINT
             )
-        self._key, self._is_offline, self.policy = key.strip(), offline, retry
+        self._key, self._is_offline, self._policy = key.strip(), offline, retry
         self._cache: Any = cache
         self._slots = asyncio.Semaphore(endpoint.max_concurrent)
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -100,8 +100,8 @@ class Client(Closing):
         self._http: httpx.AsyncClient | None = None
         self._in_flight: set[asyncio.Task[Any]] = set()
         """Requests that the server has, until their answers are stored."""
-        self.not_before = 0.0
-        self.has_answered = False
+        self._not_before = 0.0
+        self._has_answered = False
         self._told: set[str] = set()
         self._begin()
 
@@ -126,9 +126,10 @@ class Client(Closing):
                 self._cache.close()
 
     async def paid(self, work: Coroutine[Any, Any, ResultT]) -> ResultT:
-        """Return the result of sending a request and storing its answer; a caller that gives up ends what is not sent.
+        """Return the result of sending a request and storing its answer, when the server is free.
 
-        Only in the shared event loop.
+        A caller that gives up ends `work` before it has sent the request, but not later: the answer is paid for. Only
+        in the shared event loop.
         """
         task = asyncio.create_task(work)
         task.add_done_callback(self._end)
@@ -185,7 +186,7 @@ class Client(Closing):
         try:
             async with asyncio.timeout(self.endpoint.timeout):
                 response = await self._http.send(request)
-            self.has_answered, status = True, f"{response.status_code}"
+            self._has_answered, status = True, f"{response.status_code}"
             return response
         # The errors of httpx hold the request with its key: they end here.
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
@@ -207,78 +208,67 @@ class Client(Closing):
 
     async def free(self) -> None:
         """Wait until the time that the server asked for is over, not all requests at once."""
-        while (left_s := self.not_before - time.monotonic()) > 0:
+        while (left_s := self._not_before - time.monotonic()) > 0:
             await asyncio.sleep(left_s + random.uniform(0, min(0.5, left_s / 4)))
 
     async def tried(self, attempt: Callable[[], Awaitable[ResultT]]) -> ResultT:
-        """Return the result of an attempt, repeated while its failures may pass; errors as `Tries.after`."""
-        tries = Tries(self)
+        """Return the result of an attempt, repeated while its failures may pass.
+
+        The waits are as long as the server asks, else twice as long each time.
+
+        Raises:
+            FieldmarkError: the failure, where another try is in vain or one too many.
+        """
+        policy, n_failed, waited_s = self._policy, 0, 0.0
         while True:
             try:
                 return await attempt()
             except FieldmarkError as error:
                 failure = error
-            await tries.after(failure)
+            n_failed += 1
+            asked_s = float(getattr(failure, "retry_after_s", None) or 0)  # 0 is as good as no time
+            longest_s = min(policy.first_wait_s * 2.0 ** min(n_failed - 1, 30), policy.longest_wait_s)
+            wait_s = asked_s or longest_s * random.uniform(0.5, 1.0)
+            most, most_s = self._patience(failure, is_asked=asked_s > 0)
+            if n_failed >= most or waited_s + wait_s > most_s:
+                if asked_s and not failure.hint:
+                    failure.hint = f"The server asks to wait {asked_s:.0f} s; max_wait of the model allows more."
+                if n_failed > 1 and isinstance(failure, SourceError):
+                    failure.args = (f"{failure.args[0]} (tried {n_failed} times)", *failure.args[1:])
+                raise failure from None
+            if asked_s >= _TOLD_FROM_S:
+                self.tell("busy", f"is busy and asks to wait {asked_s:.0f} s")
+            elif isinstance(failure, StillLoading):
+                self.tell("loading", f"loads its model; waiting up to {most_s - waited_s:.0f} s")
+            waited_s += wait_s
+            self.n_retries += 1
+            _log.info("%s: %s; try %d in %.1f s", self.name, type(failure).__name__, n_failed + 1, wait_s)
+            if asked_s:  # of all requests
+                self._not_before = max(self._not_before, time.monotonic() + asked_s)
+            shared_s = max(0.0, self._not_before - time.monotonic())  # waited by `_free`, not all at once
+            await asyncio.sleep(max(0.0, wait_s - shared_s))
+
+    def _patience(self, failure: FieldmarkError, *, is_asked: bool) -> tuple[float, float]:
+        """Return how often a request is tried that fails so, and the seconds that it waits in all."""
+        policy, most_s = self._policy, self.endpoint.max_wait
+        if is_asked:
+            return 10 * policy.tries, most_s
+        if isinstance(failure, StillLoading):
+            return float("inf"), most_s
+        if isinstance(failure, RateLimited):
+            return float("inf"), min(most_s, policy.total_s)
+        if isinstance(failure, MalformedAnswer):
+            return (policy.tries + 1) // 2, most_s
+        if not failure.retryable:
+            return 1, most_s
+        is_down = isinstance(failure, ConnectionRefused) and not self._has_answered
+        return policy.tries_at_first if is_down else policy.tries, most_s
 
     def tell(self, what: str, text: str) -> None:
         """Log something unusual about the endpoint, once."""
         if what not in self._told:
             self._told.add(what)
             _log.warning("%s %s", self.name, text)
-
-
-class Tries:
-    """The failed tries of a request in one form."""
-
-    def __init__(self, client: Client) -> None:
-        self._client, self._n_failed, self._waited_s = client, 0, 0.0
-
-    async def after(self, failure: FieldmarkError) -> None:
-        """Wait for the next try: as long as the server asks, else twice as long each time.
-
-        Raises:
-            FieldmarkError: the failure, where another try is in vain or one too many.
-        """
-        client, policy = self._client, self._client.policy
-        self._n_failed += 1
-        asked_s = float(getattr(failure, "retry_after_s", None) or 0)  # 0 is as good as no time
-        longest_s = min(policy.first_wait_s * 2.0 ** min(self._n_failed - 1, 30), policy.longest_wait_s)
-        wait_s = asked_s or longest_s * random.uniform(0.5, 1.0)
-        most, left_s = self._patience(failure, is_asked=asked_s > 0)
-        if self._n_failed >= most or wait_s > left_s:
-            if asked_s and not failure.hint:
-                failure.hint = f"The server asks to wait {asked_s:.0f} s; max_wait of the model allows more."
-            if self._n_failed > 1 and isinstance(failure, SourceError):
-                failure.args = (f"{failure.args[0]} (tried {self._n_failed} times)", *failure.args[1:])
-            raise failure from None
-        if asked_s >= _TOLD_FROM_S:
-            client.tell("busy", f"is busy and asks to wait {asked_s:.0f} s")
-        elif isinstance(failure, StillLoading):
-            client.tell("loading", f"loads its model; waiting up to {left_s:.0f} s")
-        self._waited_s += wait_s
-        client.n_retries += 1
-        _log.info("%s: %s; try %d in %.1f s", client.name, type(failure).__name__, self._n_failed + 1, wait_s)
-        if asked_s:  # of all requests
-            client.not_before = max(client.not_before, time.monotonic() + asked_s)
-        shared_s = max(0.0, client.not_before - time.monotonic())  # waited by `free`, not all at once
-        await asyncio.sleep(max(0.0, wait_s - shared_s))
-
-    def _patience(self, failure: FieldmarkError, *, is_asked: bool) -> tuple[float, float]:
-        """Return how often a request is tried that fails so, and the seconds left to wait."""
-        client, policy = self._client, self._client.policy
-        left_s = client.endpoint.max_wait - self._waited_s
-        if is_asked:
-            return 10 * policy.tries, left_s
-        if isinstance(failure, StillLoading):
-            return float("inf"), left_s
-        if isinstance(failure, RateLimited):
-            return float("inf"), min(left_s, policy.total_s - self._waited_s)
-        if isinstance(failure, MalformedAnswer):
-            return (policy.tries + 1) // 2, left_s
-        if not failure.retryable:
-            return 1, left_s
-        is_down = isinstance(failure, ConnectionRefused) and not client.has_answered
-        return policy.tries_at_first if is_down else policy.tries, left_s
 
 
 async def _ended(tasks: set[asyncio.Task[Any]]) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Final
 
@@ -149,24 +149,21 @@ def _values(body: object) -> Values:
 
     Errors are lists, objects in objects, texts, or JSON in a text.
     """
-    found: Values = []
-    level: Values = [("", body)]
-    while level:
-        inner: Values = []
-        for name, value in level:
-            if isinstance(value, str):
-                with suppress(ValueError):
-                    value = parse_json(value) if value.lstrip().startswith(("{", "[")) else value
-            if name == "loc" and isinstance(value, list):
-                found.append((name, ".".join(map(str, value))))
-            elif isinstance(value, Mapping):
-                inner += value.items()
-            elif isinstance(value, list):
-                inner += ((name, each) for each in value)
-            elif value is not None and not isinstance(value, bool):
-                found.append((name, value))
-        level = inner
-    return found
+
+    def found(name: str, value: object, depth: int) -> Iterator[tuple[int, str, object]]:
+        if isinstance(value, str) and value.lstrip().startswith(("{", "[")):
+            with suppress(ValueError):
+                value = parse_json(value)
+        if name == "loc" and isinstance(value, list):
+            value = ".".join(map(str, value))
+        if isinstance(value, Mapping | list):
+            inner = value.items() if isinstance(value, Mapping) else ((name, each) for each in value)
+            for each_name, each in inner:
+                yield from found(each_name, each, depth + 1)
+        elif value is not None and not isinstance(value, bool):
+            yield depth, name, value
+
+    return [(name, value) for _, name, value in sorted(found("", body, 0), key=lambda each: each[0])]
 
 
 def _texts(values: Values) -> list[str]:

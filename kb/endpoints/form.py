@@ -6,7 +6,7 @@ import base64
 import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args, get_type_hints
 
 from data.errors import FieldmarkError
 from data.records import ChatReply, ChatRequest
@@ -15,30 +15,27 @@ from kb.endpoints.endpoint import Endpoint
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form:
-    """The optional parts that a server takes; by default all, in the form that the methods ask for."""
+    """The optional parts that a server takes, each with its values in the order tried; methods ask for the first.
+
+    There is always a limit of tokens: the cost would have none.
+    """
 
     json: Literal["schema", "plain schema", "object", "text"] = "schema"
     """`plain schema`: without limits of numbers and lists; `object`: `json_object`; `text`: described in words."""
-    logprobs: int = 20
+    logprobs: Literal[20, 5, 0] = 20
     """Most alternatives per token, 20 by the protocol; 0 asks for no log-probabilities."""
-    seed: bool = True
-    temperature: bool = True
+    seed: Literal[True, False] = True
+    temperature: Literal[True, False] = True
     tokens: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
-    effort: bool = True
+    effort: Literal[True, False] = True
     """Whether `reasoning_effort` is sent."""
     roles: Literal["all", "joined", "user"] = "all"
     """`joined`: messages of one role that follow each other are one; `user`: and so are those of the system."""
-    stream: bool = False
-    stream_usage: bool = True
+    stream: Literal[False, True] = False
+    stream_usage: Literal[True, False] = True
     """Whether a streamed answer is asked for its tokens."""
 
 
-# The values of each part in the order tried; never without a limit of tokens: the cost would have none.
-_VALUES: Final[dict[str, tuple[object, ...]]] = {
-    "json": ("schema", "plain schema", "object", "text"), "logprobs": (20, 5, 0), "seed": (True, False),
-    "temperature": (True, False), "tokens": ("max_tokens", "max_completion_tokens"), "effort": (True, False),
-    "roles": ("all", "joined", "user"), "stream": (False, True), "stream_usage": (True, False),
-}  # fmt: skip
 Body = dict[str, Any]
 TOKENS_PER_MESSAGE: Final = 16  # besides its text: role, separators
 _MAGIC: Final = {b"\xff\xd8\xff": "image/jpeg", b"\x89PNG": "image/png"}
@@ -137,7 +134,7 @@ def _data_url(image: bytes) -> str:
 
 # what a server refuses
 
-Rung = tuple[str, object]
+Rung = tuple[str, Any]
 """A field of the form, and its new value."""
 Attempt = Callable[[Form], Awaitable[ChatReply | None]]
 """Asks in a form; None if the server refuses it."""
@@ -146,7 +143,8 @@ Attempt = Callable[[Form], Awaitable[ChatReply | None]]
 def rungs(form: Form, request: ChatRequest, endpoint: Endpoint) -> Iterator[Rung]:
     """Yield the changes of a form that change the body of a request, each after the others, in a fixed order."""
     body = body_of(endpoint, request, form)
-    for field, values in _VALUES.items():
+    for field, kind in get_type_hints(Form).items():
+        values = get_args(kind)
         for value in values[values.index(getattr(form, field)) + 1 :]:
             tried = changed(form, (field, value))
             if (other := body_of(endpoint, request, tried)) != body:
@@ -161,7 +159,7 @@ def bare(form: Form) -> Form:
 
 def changed(form: Form, *changes: Rung) -> Form:
     """Return a form with some fields changed."""
-    return replace(form, **dict(changes))  # type: ignore[arg-type]
+    return replace(form, **dict(changes))
 
 
 async def least_change(form: Form, ladder: list[Rung], attempt: Attempt) -> tuple[Form, ChatReply] | None:

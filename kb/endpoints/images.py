@@ -103,27 +103,21 @@ class ImageConnection(Client):
         n = min(n, self._most)
         async with self._slots:
             try:
-                return await self.tried(partial(self._sent, prompt, place, n))
+                return await self.tried(lambda: self.paid(self._sent(prompt, place, n)))
             except BadRequest as error:
                 if n == 1 or not error.may_adapt:
                     raise
-            made = await self.tried(partial(self._sent, prompt, place, 1))
+            made = await self.tried(lambda: self.paid(self._sent(prompt, place, 1)))
             self._most = 1
             return made
 
     async def _sent(self, prompt: str, place: int, n: int) -> Made:
-        """Send one request within the cost limit; its drawings are counted and stored although the caller may give up.
-
-        The provider charges for unusable images, too.
-        """
-        await self.free()
-        return await self.paid(self._kept(prompt, place, n))
-
-    async def _kept(self, prompt: str, place: int, n: int) -> Made:
+        """Send one request within the cost limit; count and store its drawings. Unusable ones are charged, too."""
         endpoint = self.endpoint
         most_in, most_out = len(prompt.encode()) + 16, max(endpoint.image_tokens, TOKENS_PER_DRAWING)
         form = {"response_format": "b64_json"} if endpoint.model.startswith("dall-e-") else {}
         body = {"model": endpoint.model, "prompt": prompt, "n": n, **form, **endpoint.extra_body}
+        await self.free()
         async with self.budget.reserve(endpoint.cost_usd(most_in, n * most_out, drawings=n) or 0.0):
             answer = await self.answer(body)
             data = answer.get("data") if isinstance(answer, Mapping) else None
