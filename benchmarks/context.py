@@ -20,7 +20,7 @@ from pathlib import Path
 import kb
 import recognize
 from cli.common.settings import resolve
-from kb.lookup.context_settings import ContextSources, Explainer
+from kb.lookup.context_settings import ContextSources
 from kb.lookup.findings import Findings, look_up
 from kb.lookup.wiki_terms import WikiTerms
 from kb.shipped import unpack_shipped
@@ -113,7 +113,7 @@ def main() -> None:
     with ExitStack() as stack:
         path = options.kb or unpack_shipped(resolve().home, encoders)
         store = stack.enter_context(kb.open(path))
-        wiki: Explainer | None = None
+        wiki: WikiTerms | None = None
         source: WikipediaSource | None = None
         if options.api_url:
             source = WikipediaSource(options.api_url, contact=resolve().contact)

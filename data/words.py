@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 _IRREGULAR = {
@@ -16,6 +17,11 @@ NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine
 def capitalised(text: str) -> str:
     """Return the text with its first letter as a capital."""
     return text[:1].upper() + text[1:]
+
+
+def without_qualifier(title: str) -> str:
+    """Return the title of a page without the parenthesis at its end: `Rut` of `Rut (mammals)`."""
+    return re.sub(r"\s*\([^)]*\)$", "", title)
 
 
 def plural(n: int, noun: str, many: str | None = None) -> str:
@@ -38,13 +44,16 @@ def singulars(word: str) -> list[str]:
 
 
 def nearest(word: str, known: Iterable[str], n: int = 5, *, at_least: float = 0.6) -> list[str]:
-    """Return up to `n` known words at least so similar to a word, nearest first, shorter ones before longer ones.
+    """Return up to `n` known words at least so similar to a word, nearest first, shorter ones before longer ones."""
+    found = likenesses(word, known, at_least=at_least)
+    return sorted(found, key=lambda name: (-found[name], len(name), name))[:n]
 
-    The similarity, in [0, 1], is that of the letters that both have in the same order.
-    """
+
+def likenesses(word: str, known: Iterable[str], *, at_least: float) -> dict[str, float]:
+    """Return known word -> its likeness to a word, in [0, 1]: of the letters that both have in the same order."""
     from rapidfuzz import fuzz, process  # not at the start of every command
 
     found = process.extract(
         word, list(dict.fromkeys(known)), scorer=fuzz.ratio, score_cutoff=100 * at_least, limit=None
     )
-    return [name for name, *_ in sorted(found, key=lambda each: (-each[1], len(each[0]), each[0]))[:n]]
+    return {name: score / 100 for name, score, _ in found}

@@ -13,8 +13,8 @@ from data.arrays import FloatArray, as_unit_rows, rank_descending
 from data.contracts import TextEncoder
 from data.errors import MissingRequirement
 from data.records import Source, SpeciesEntry, Taxon, Term
+from data.starter.knowledge import read_terms
 from kb.checklist.avilist import load_checklist
-from kb.lookup.lookup_index import shipped_terms
 
 DerivedT = TypeVar("DerivedT")
 
@@ -54,7 +54,7 @@ class ShelfStore:
         self.checklist = load_checklist()
         self._entries = {entry.taxon.taxon_id: entry for entry in sorted(entries, key=lambda e: e.taxon.taxon_id)}
         self._derived: dict[object, Any] = {}
-        removed = [(term.name, "term: removed by the user", "") for term in shipped_terms()]
+        removed = [(term.name, "term: removed by the user", "") for term in read_terms()]
         self.ledger = SimpleNamespace(left_out=lambda: removed)
         self._terms = sorted(terms, key=lambda term: term.name)
         self._species_vectors = encoder.encode_texts(self.summary_texts())

@@ -46,7 +46,7 @@ def open_distiller(
         UsageError: if the cost is limited and the price is unknown; if `max_cost` or `offline` is given for a distiller
             without a model.
     """
-    from kb.distill.distiller_names import DEFAULT
+    from kb.distill import DEFAULT
     from kb.distill.distillers import MODES, make_distiller
     from kb.endpoints.endpoint import Budget
     from kb.store.stage_outputs import last_distiller

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -11,8 +12,9 @@ from typing import TYPE_CHECKING, Final
 
 from cli.common import output
 from cli.common.output import as_fields, as_table
+from data.files import place_of
 from data.records import HIGHER_RANKS, Failure, Source, Status, Taxon
-from data.words import plural
+from data.words import capitalised, plural
 from kb.reasons import FAMILY_ARTICLE, GENUS_ARTICLE, NO_ANCHORS, NO_SUMMARY, WHOLE_ARTICLE
 from recognize.settings import BIRD_PROFILE, GENERAL_PROFILE
 
@@ -212,3 +214,36 @@ def species_payload(found: FoundSpecies) -> dict[str, object]:
     for given, anchor in zip(payload["anchors"], found.entry.anchors, strict=True):
         given["credit"] = anchor.credit
     return {**payload, "terms": [to_json(term) for term in found.terms]}
+
+
+def unread_text(store: KnowledgeBase) -> str:
+    """Return a sentence on species whose articles the extractive distiller could not read; empty if there are none."""
+    entries = store.species(store.taxon_ids)
+    counts = Counter(
+        entry.source.language
+        for entry in entries
+        if entry.source is not None
+        and entry.source.language != "en"
+        and (entry.summary is None or entry.summary.distiller.startswith("extractive"))
+    )
+    if not counts:
+        return ""
+    return (
+        f"The articles of {plural(counts.total(), 'species', 'species')} are in other languages "
+        f"({', '.join(sorted(counts))}). The extractive distiller reads English alone, so their descriptions are "
+        "missing or poor: --distiller model with a model in [llm.text] writes them. Names, photos and look-ups by name "
+        "work."
+    )
+
+
+def lacks_language(store: KnowledgeBase) -> str:
+    """Return a sentence, without full stop, if no species has a name in the language of the look-up; else empty."""
+    if (language := store.language) == "en":
+        return ""
+    from kb.checklist.bird_names import speaks
+
+    if any(speaks(language, each) for taxon in store.taxa() for each in taxon.names_by_language):
+        return ""
+    return (
+        f'{capitalised(place_of(store.path))} has no names in the language "{language}": use English or scientific ones'
+    )

@@ -23,7 +23,7 @@ from annotated_types import Ge
 from data.errors import ConfigError, did_you_mean
 from data.files import user_folder
 from kb.addresses import PAUSE_S, PageSettings
-from kb.distill.distiller_names import DistillerName
+from kb.distill import DistillerName
 from kb.endpoints.endpoint import Endpoint
 
 if TYPE_CHECKING:

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from data.engines.contract import Engine
     from kb.endpoints.chat import Connection
     from kb.endpoints.endpoint import Budget
-    from kb.lookup.context_settings import ContextSettings, ContextSources, Explainer
+    from kb.lookup.context_settings import ContextSettings, ContextSources
+    from kb.lookup.wiki_terms import WikiTerms
     from kb.sources.web_pages import WebSource
     from kb.store.knowledge_base import KnowledgeBase
     from recognize import OccurrenceModel, Recognizer
@@ -207,7 +208,7 @@ def wiki_login(settings: Settings) -> tuple[str, str] | None:
     return settings.wiki_user, password
 
 
-def _wiki_terms(settings: Settings, stack: ExitStack, *, wiki: bool | None) -> Explainer | None:
+def _wiki_terms(settings: Settings, stack: ExitStack, *, wiki: bool | None) -> WikiTerms | None:
     if not (settings.api_url is not None if wiki is None else wiki):
         return None
     from kb.lookup.wiki_terms import WikiTerms

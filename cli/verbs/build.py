@@ -22,7 +22,7 @@ from data.errors import CostStop, FieldmarkError, MissingContact, UnknownTaxon, 
 from data.records import STAGES, Stage
 from kb import reasons
 from kb.checklist.wiki_checklist import WIKI
-from kb.distill.distiller_names import DISTILLERS
+from kb.distill import DISTILLERS
 from kb.pipeline.settings import BuildSettings
 
 if TYPE_CHECKING:
@@ -334,7 +334,6 @@ def build(
     """
     import kb as library
     from kb.checklist.selection import limits_of
-    from kb.lookup.entries import unread_text
     from kb.pipeline.selection import require_species
     from kb.store.status import family_coverage
 
@@ -383,7 +382,7 @@ def build(
             "seconds": f"{time.monotonic() - began:.1f}",
         }
         output.write(reports.status_text(status, path, left_out=store.left_out(), cost=cost))
-        if selection.source.n_requests and (unread := unread_text(store)):
+        if selection.source.n_requests and (unread := reports.unread_text(store)):
             output.warn(unread)
         if not options.invocation().quiet:
             reports.note_group_once(store, settings.home)

@@ -76,10 +76,10 @@ def context(
 
     Example: kb context "Two frogs in amplexus"
     """
+    from cli.common.query_file import FileQuery, read_queries
     from data.codec import to_json
     from kb.endpoints.endpoint import Budget
     from kb.lookup.context import contexts
-    from kb.lookup.query_file import FileQuery, read_queries
     from kb.lookup.search import suggestions
 
     if bool(" ".join(words).strip()) == (file is not None):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from cli.common import options, output, wiring
+from cli.common import options, output, reports, wiring
 
 
 @click.command()
@@ -22,14 +22,14 @@ def search(text: str, kb: Path | None, n: int, form: str) -> None:
     Example: kb search "red crest, black mask, thick orange bill"
     """
     import kb as library
-    from kb.lookup.entries import lacks_language, missing_species, subspecies_of, why_missing
+    from kb.lookup.entries import missing_species, subspecies_of, why_missing
 
     with wiring.open_knowledge_base(options.settings(kb=kb)) as store:
         found = library.search(store, text, wiring.load_encoders(store.info.profile).sentence, n=n)
         lumped = subspecies_of(store, text)
         missing = missing_species(store, text if lumped is None else lumped[0].scientific_name)
         said = (f"{lumped[1]}.",) if lumped is not None else ()
-        if language := lacks_language(store):
+        if language := reports.lacks_language(store):
             said = (*said, f"{language}.")
         notes = " ".join((*said, *(why_missing(store, missing) if missing is not None else ())))
     rows = [(rank, match.common_name, match.scientific_name, match.score) for rank, match in enumerate(found, 1)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Final
 
@@ -31,7 +31,7 @@ _BETWEEN: Final = _words("and or very mostly mainly dark pale bright dull deep l
 _SIZES: Final = _words("large small broad narrow fine faint bold distinct double single")
 _ARTICLES: Final = _words("the its each a an their both")
 _MOST_BETWEEN: Final = 12  # looks and adverbs in a row, which bounds the time for any text
-_COPULAS: Final = _words("is are was were appears appear looks look")
+COPULAS: Final = _words("is are was were appears appear looks look")
 _PLACING: Final = _words("over above behind below under beneath through around across between near beside")
 _ON: Final = _words("on to of at in along down")
 _NO_NOUNS: Final = _words("and or with but than that which while when the a it is are as by from for during")
@@ -51,17 +51,14 @@ class Appearance:
         self._pairs = {(first, second): part for first, second, part in rows("pairs", group=group)[::-1]}
         self._look = column("looks", "field_mark", group=group)
         self._between = _BETWEEN | self._look.keys() | self._colour.keys()
-        # Shapes and the parts that may have them.
-        self._shaped = {
-            look: {
-                self._part.get(part, part)
-                for part, word, _ in rows("shapes", group=group)
-                if self._look.get(word) == look
-            }
-            | ({"legs", "feet"} if look in ("long", "short", "slender", "stout") else set())
-            for look in " ".join(_KINDS.values()).split()
-            if look not in _KINDS["pattern"].split()
-        }
+        self._following = self._between | _SIZES  # words between a look and its noun
+        self.shaped: dict[str, set[str]] = {look: set() for look, kind in _KIND.items() if kind != "pattern"}
+        for part, word, _ in rows("shapes", group=group):
+            if (look := self._look.get(word, "")) in self.shaped:
+                self.shaped[look].add(self._part.get(part, part))
+        for look in ("long", "short", "slender", "stout"):
+            self.shaped[look] |= {"legs", "feet"}
+        """Shape -> the parts that may have it: a tail is long, a throat is not."""
         self._senses = self._senses_of_words(colours, group)
         self._marking = column("markings", "field_mark", group=group)
         wholes = ("bird-noun", "bird-noun-of-marks", "whole-noun")
@@ -78,8 +75,9 @@ class Appearance:
         self.compounds = {word for word in (*colours, *self._part) if "-" in word}
         """Hyphenated words not to be split: "olive-green", "ear-coverts"."""
         owners = column("sexes", "field_mark", group=group)
-        self.males = frozenset(word for word, named in owners.items() if named in ("male", "both"))
         self.adults = frozenset(word for word, named in owners.items() if named == "adult")
+        self.own = self.adults.union(word for word, named in owners.items() if named in ("male", "both"))
+        """Words for organisms that stand for the species in general."""
         self.others = {word: named for word, named in owners.items() if named not in ("male", "both", "adult")}
         """Word -> sex or stage of life whose looks are not those of the species in general."""
 
@@ -119,16 +117,16 @@ class Appearance:
         return word in self._look or word in self._colour
 
     def look_of(self, words: Sequence[str], place: int) -> str | None:
-        """Return the look of a word, None for most; empty for a part that is a mark in itself: "wing bars"."""
-        word = words[place]
-        if place and (_singular(words[place - 1]), word) in self._pairs:
-            return "" if word in self._look else None
-        return self._look.get(word) or self._colour.get(word)
+        """Return the look of a word, None for most; empty for a part that is a mark in itself: "wing bars".
 
-    def can_have(self, part: str, look: str) -> bool:
-        """Return whether a part of the body can have a look: a tail is long, a throat is not."""
-        shaped = self._shaped.get(look)
-        return shaped is None or part in shaped
+        None for the shape of a marking: "a forked tail and round white spots".
+        """
+        word = words[place]
+        if place and (words[place - 1].removesuffix("s"), word) in self._pairs:
+            return "" if word in self._look else None
+        look = self._look.get(word) or self._colour.get(word)
+        is_shape = look is not None and word not in self._colour and kind_of(look) != "pattern"
+        return None if is_shape and self._marking_ahead(words, place) is not None else look
 
     def part_at(self, words: Sequence[str], place: int) -> str | None:
         """Return the part of the body of a word, alone or with its neighbour."""
@@ -140,7 +138,7 @@ class Appearance:
 
     def is_name_of(self, word: str, part: str) -> bool:
         """Return whether a word alone names a part: "cheek" the face, but not "coverts" of "ear coverts"."""
-        return part in (self._part.get(word), self._part.get(_singular(word)))
+        return part in (self._part.get(word), self._part.get(word.removesuffix("s")))
 
     def marking_of(self, words: Sequence[str], place: int) -> str:
         """Return the marking of a colour ("white-tipped", "barred with white"); empty for a colour of the whole part.
@@ -152,11 +150,6 @@ class Appearance:
         ahead = self._marking_ahead(words, place)
         return self._marking[words[ahead]] if ahead is not None else self._marking_behind(words, place)
 
-    def is_shape_of_marking(self, words: Sequence[str], place: int) -> bool:
-        """Return whether a shape or size is that of a marking: "a forked tail and round white spots"."""
-        is_shape = words[place] not in self._colour and kind_of(self.look_of(words, place) or "") not in ("", "pattern")
-        return is_shape and self._marking_ahead(words, place) is not None
-
     def part_of_marking(self, words: Sequence[str], place: int) -> str | None:
         """Return the part with the marking of a colour: "white spots on the wings", "the wings are edged white".
 
@@ -165,8 +158,10 @@ class Appearance:
         if not self.marking_of(words, place):
             return None
         ahead = self._marking_ahead(words, place)
-        if ahead is None:
-            return self._part_before(words, place)
+        if ahead is None:  # "tipped white", "barred with white"
+            is_behind = not MARKED_AS.isdisjoint(words[max(0, place - 4) : place])
+            named = (self.part_at(words, at) for at in range(place - 1, max(-1, place - 8), -1))
+            return next(filter(None, named), None) if is_behind else None
         behind = words[ahead + 1 : ahead + 6]
         if behind and behind[0] in _ON:
             parts = (self.part_at(words, ahead + 2 + i) for i in range(len(behind) - 1))
@@ -178,20 +173,15 @@ class Appearance:
 
         Not in "white below the eye".
         """
-        at = self._before_looks(words, place)
-        if at >= 2 and words[at] in _COPULAS and words[at - 1] == "it":
+        at = self.before_looks(words, place)
+        if at >= 2 and words[at] in COPULAS and words[at - 1] == "it":
             at -= 2
         if at >= 0 and words[at] in self._sides and self._is_ahead(words, at):
             return self._sides[words[at]]
-        side = (
-            self._sides.get(words[place + 1])
-            if place + 1 < len(words) and not self._is_ahead(words, place + 1)
-            else None
-        )
-        is_of_part = place + 2 < len(words) and (
-            words[place + 2] in _ARTICLES or self.part_at(words, place + 2) is not None
-        )
-        is_side_of_part = at >= 1 and words[at] in _COPULAS and self.part_at(words, at - 1)  # "the bill is pink below"
+        is_last = place + 1 == len(words)
+        side = None if is_last or self._is_ahead(words, place + 1) else self._sides.get(words[place + 1])
+        is_of_part = words[place + 2 : place + 3] and (words[place + 2] in _ARTICLES or self.part_at(words, place + 2))
+        is_side_of_part = at >= 1 and words[at] in COPULAS and self.part_at(words, at - 1)  # "the bill is pink below"
         return None if is_of_part or is_side_of_part else side
 
     def _is_ahead(self, words: Sequence[str], at: int) -> bool:
@@ -201,18 +191,15 @@ class Appearance:
 
     def is_of_another(self, words: Sequence[str], part: int, look: int) -> bool:
         """Return whether a look after a part describes a noun that follows: "a black head and white face"."""
-        behind = (word for word in words[look + 1 : look + _MOST_BETWEEN] if not self._may_follow(word))
-        after = next(behind, "and")
-        is_noun = after not in _ON | _PLACING | _NO_NOUNS
+        after = words[self._after_looks(words, look) :]
+        is_noun = bool(after) and after[0] not in _ON | _PLACING | _NO_NOUNS
         return words[part + 1] in ("and", "or") and is_noun and not self.marking_of(words, look)
 
     def is_of_all(self, words: Sequence[str], place: int) -> bool:
         """Return whether a colour belongs to the whole bird: "a white owl", "red all over", "brown overall"."""
         if words[place] not in self._colour:
             return False
-        at, end = place + 1, min(place + 1 + _MOST_BETWEEN, len(words))
-        while at < end and self._may_follow(words[at]):
-            at += 1
+        at = self._after_looks(words, place)
         if at >= len(words):
             return False
         is_all_over = words[at - 1 : at + 1] == ["all", "over"] and words[at + 1 : at + 2] not in (["the"], ["its"])
@@ -224,67 +211,50 @@ class Appearance:
         is_side = before == list(words[:1]) and words[0] in self.kept_apart  # "Above, the wings are orange"
         return bool(_PLACING.intersection(before)) and not is_side
 
-    def copula_before(self, words: Sequence[str], place: int) -> int | None:
-        """Return the position of the "is" before a look, with only looks and adverbs between them."""
-        at = self._before_looks(words, place)
-        return at if at >= 0 and words[at] in _COPULAS else None
-
     def _named_part(self, words: Sequence[str], place: int) -> str | None:
         word = words[place]
-        singular = _singular(word)
+        singular = word.removesuffix("s")
         beside = [(singular, after) for after in words[place + 1 : place + 2]]
-        beside += [(_singular(before), word) for before in words[max(0, place - 1) : place]]
+        beside += [(before.removesuffix("s"), word) for before in words[max(0, place - 1) : place]]
         of_two = next((self._pairs[pair] for pair in beside if pair in self._pairs), None)
         return of_two or self._part.get(word) or self._part.get(singular)
 
-    def _part_before(self, words: Sequence[str], place: int) -> str | None:
-        """Return the part before "tipped white" or "barred with white"."""
-        if not MARKED_AS.intersection(words[max(0, place - 4) : place]):
-            return None
-        return next(
-            (part for at in range(place - 1, max(-1, place - 8), -1) if (part := self.part_at(words, at))), None
-        )
-
     def _marking_ahead(self, words: Sequence[str], place: int) -> int | None:
         """Return the position of the marking after a colour: "white bars", "white wing patch"."""
-        at, end = place + 1, min(place + 1 + _MOST_BETWEEN, len(words))
-        while at < end and words[at] not in self._marking and self._may_follow(words[at]):
-            at += 1
+        at = self._after_looks(words, place, until=self._marking)
         at += at < len(words) and self.part_at(words, at) is not None
         return at if at < len(words) and words[at] in self._marking and self.part_at(words, at) is None else None
 
     def _marking_behind(self, words: Sequence[str], place: int) -> str:
         """Return the marking before a colour: "tipped white", "patch of white", "the wing patch is white"."""
-        at = self._before_looks(words, place)
+        at = self.before_looks(words, place)
         before = words[at - 1] if at >= 1 else ""
         if at < 0:
             return ""
-        if words[at] in _COPULAS:
-            return self._marking_before(words, at)
+        if words[at] in COPULAS:  # of the subject: "the wing patch is", "the tips of the wings are"
+            if at and before in self._marking and not self.part_at(words, at - 1):
+                return self._marking[before]
+            subject = without_articles(words[max(0, at - 4) : max(0, at - 1)])
+            return self._marking.get(subject[-2], "") if subject[-1:] == ["of"] and len(subject) > 1 else ""
         if words[at] in _COLOURED and before not in self._colour:  # not in "grey-washed white"
             return self._marking[words[at]]
         if words[at] in ("with", "in") and not (place + 1 < len(words) and self.part_at(words, place + 1)):
             return _MARKED_WITH.get(before, self._marking[before] if before in _COLOURED else "")
         return self._marking.get(before, "") if words[at] == "of" else ""
 
-    def _before_looks(self, words: Sequence[str], place: int) -> int:
+    def _after_looks(self, words: Sequence[str], place: int, until: Container[str] = ()) -> int:
+        """Return the position of the word after a series of looks, adverbs and sizes, or of one of `until`."""
+        at, end = place + 1, min(place + 1 + _MOST_BETWEEN, len(words))
+        while at < end and words[at] in self._following and words[at] not in until:
+            at += 1
+        return at
+
+    def before_looks(self, words: Sequence[str], place: int) -> int:
         """Return the position of the word before a series of looks and adverbs; -1 for none."""
         at = place - 1
         while at >= max(0, place - _MOST_BETWEEN) and words[at] in self._between:
             at -= 1
         return at
-
-    def _marking_before(self, words: Sequence[str], copula: int) -> str:
-        """Return the marking that is the subject of "is": "the wing patch is", "the tips of the wings are"."""
-        if not copula:
-            return ""
-        if words[copula - 1] in self._marking and not self.part_at(words, copula - 1):
-            return self._marking[words[copula - 1]]
-        subject = without_articles(words[max(0, copula - 4) : copula - 1])
-        return self._marking.get(subject[-2], "") if subject[-1:] == ["of"] and len(subject) > 1 else ""
-
-    def _may_follow(self, word: str) -> bool:
-        return word in self._between or word in _SIZES
 
 
 @cache
@@ -308,10 +278,6 @@ def without_articles(words: Sequence[str]) -> list[str]:
     return [word for word in words if word not in _ARTICLES]
 
 
-def _singular(word: str) -> str:
-    return word.removesuffix("s")
-
-
 OWN: Final = ""
 """Males and adults, which stand for the species; also both sides."""
 _COMPARED: Final = frozenset(("like", "unlike", "than", "resemble", "resembles", "resembling", "to", "as", "from"))
@@ -330,9 +296,10 @@ def owners_of_words(words: Sequence[str], looks: Appearance, *, before: str = OW
     owners = [OWN] * len(words)
     owner, since = before if words and words[0] in _PRONOUNS else OWN, 0
     for place, word in enumerate(words):
-        named = OWN if word in looks.males or word in looks.adults else looks.others.get(word)
+        named = OWN if word in looks.own else looks.others.get(word)
         near = without_articles(words[max(0, place - 3) : place]) if named is not None else []
-        if named is not None and not _COMPARED.intersection(near[-1:]) and not _is_adjective(word, near, looks):
+        is_adjective = word in looks.own and not looks.others.keys().isdisjoint(near[-1:])  # "young male"
+        if named is not None and not _COMPARED.intersection(near[-1:]) and not is_adjective:
             named = _joined(named, word, near, owner, looks)
             if near[-1:] == ["in"] and place > 2 and owner == OWN:
                 owners[since:place] = [named] * (place - since)
@@ -348,11 +315,6 @@ def owners_of_words(words: Sequence[str], looks: Appearance, *, before: str = OW
     return owners
 
 
-def is_owner(word: str, looks: Appearance) -> bool:
-    """Return whether a word stands for organisms of one sex or stage of life."""
-    return word in looks.males or word in looks.adults or word in looks.others
-
-
 def sides_of_words(words: Sequence[str], looks: Appearance) -> list[str]:
     """Return the side that each word of a sentence describes: `upperside`, `underside` or neither.
 
@@ -363,7 +325,9 @@ def sides_of_words(words: Sequence[str], looks: Appearance) -> list[str]:
     places = [place for place, word in enumerate(words) if word in looks.kept_apart]
     if not places:
         return sides
-    is_behind = _is_behind(words, places[0], looks)
+    before = words[: places[0]]
+    is_adverb = words[places[0]] in _ADVERBS or without_articles(before)[-1:] in (["on"], ["of"])
+    is_behind = is_adverb and any(map(looks.has_look, before))  # "orange above", "black spots on the underside"
     since = 0
     for i, place in enumerate(places):
         end = places[i + 1] if i + 1 < len(places) else len(words)
@@ -378,23 +342,11 @@ def sides_of_words(words: Sequence[str], looks: Appearance) -> list[str]:
     return sides
 
 
-def _is_behind(words: Sequence[str], place: int, looks: Appearance) -> bool:
-    """Return whether a side stands behind its looks: "orange above", "black spots on the underside"."""
-    has_look = any(looks.has_look(word) for word in words[:place])
-    is_adverb = words[place] in _ADVERBS or without_articles(words[:place])[-1:] in (["on"], ["of"])
-    return has_look and is_adverb
-
-
-def _is_adjective(word: str, before: Sequence[str], looks: Appearance) -> bool:
-    """Return whether a word only qualifies the one before it: "young male", "female adult"."""
-    return (word in looks.males or word in looks.adults) and bool(before) and before[-1] in looks.others
-
-
 def _joined(named: str, word: str, before: Sequence[str], owner: str, looks: Appearance) -> str:
     """Return the sex or age of two that are named together; nothing for males and females."""
     if len(before) < 2 or before[-1] not in ("and", "or"):
         return named
     first = before[-2]
-    if first in looks.males or first in looks.adults or word in looks.males or word in looks.adults:
-        return OWN if first in looks.others or first in looks.males or first in looks.adults else named
+    if first in looks.own or word in looks.own:
+        return OWN if first in looks.others or first in looks.own else named
     return "female and young" if first in looks.others and {named, owner} == {"female", "young"} else named

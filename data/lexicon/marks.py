@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from data.lexicon.appearance import OWN, Appearance, appearance, is_owner, kind_of, owners_of_words, sides_of_words
+from data.lexicon.appearance import COPULAS, OWN, Appearance, appearance, kind_of, owners_of_words, sides_of_words
 from data.lexicon.words import BIRDS
 
 _BARE: Final = "bare"  # of the next word alone: "bare skin at the head" is no bare head
@@ -108,16 +108,14 @@ def mark_words(text: str, marks: Collection[Mark], group: str = BIRDS) -> tuple[
 def sentences_of_words(text: str, group: str = BIRDS) -> list[list[str]]:
     """Return the words of each sentence, lower case; compounds are split (`red-capped` gives `red`, `cap`)."""
     looks = appearance(group)
-    sentences = _END_OF_SENTENCE.split(text.lower())
-    return [[piece for token in _TOKEN.findall(sentence) for piece in _pieces(token, looks)] for sentence in sentences]
-
-
-def _pieces(token: str, looks: Appearance) -> list[str]:
-    if "-" not in token:
-        return [looks.participles.get(token, token)]
-    if token in looks.compounds:
-        return [token]
-    return [looks.participles.get(piece, piece) for piece in token.split("-")]
+    return [
+        [
+            looks.participles.get(piece, piece)
+            for token in _TOKEN.findall(sentence)
+            for piece in ([token] if token in looks.compounds else token.split("-"))
+        ]
+        for sentence in _END_OF_SENTENCE.split(text.lower())
+    ]
 
 
 def _marks_of_words(words: list[str], owners: list[str], looks: Appearance) -> list[Mark | None]:
@@ -126,8 +124,6 @@ def _marks_of_words(words: list[str], owners: list[str], looks: Appearance) -> l
     for position in range(len(words)):
         look = looks.look_of(words, position)
         if look is None or _is_denied(words[max(0, position - _NOT_REACH) : position], looks):
-            continue
-        if looks.is_shape_of_marking(words, position):
             continue
         part, place = _part_near(words, position, look, looks)
         found[position] = Mark(
@@ -148,7 +144,7 @@ def _is_denied(before: list[str], looks: Appearance) -> bool:
         return True
     ends = [at for at, word in enumerate(before) if word in _COMPARING]
     # Not in "paler than the adult, white below".
-    return bool(ends) and not any(is_owner(word, looks) for word in before[ends[-1] :])
+    return bool(ends) and not any(word in looks.own or word in looks.others for word in before[ends[-1] :])
 
 
 def _part_near(words: list[str], position: int, look: str, looks: Appearance) -> tuple[str, int | None]:
@@ -161,7 +157,8 @@ def _part_near(words: list[str], position: int, look: str, looks: Appearance) ->
         return explicit, None
     if looks.is_of_all(words, position):
         return looks.whole, None
-    copula = looks.copula_before(words, position)
+    before = looks.before_looks(words, position)
+    copula = before if before >= 0 and words[before] in COPULAS else None
     ahead = words[position + 1 : position + 1 + looks.reach]
     n_ahead = ahead.index("with") if "with" in ahead else len(ahead)  # "a red bird with black wings"
     for distance in range(1, (1 if look == _BARE else looks.reach) + 1):
@@ -170,7 +167,12 @@ def _part_near(words: list[str], position: int, look: str, looks: Appearance) ->
             part = looks.part_at(words, place) if 0 <= place < len(words) else None
             # The legs of "a long-legged owl with a white face" are not white.
             is_of_kind = copula is None and not looks.wholes.isdisjoint(words[place + 1 : position])
-            if part is None or is_of_kind or not looks.can_have(part, look) or looks.is_placing(words, place):
+            if (
+                part is None
+                or is_of_kind
+                or part not in looks.shaped.get(look, [part])
+                or looks.is_placing(words, place)
+            ):
                 continue
             is_other = copula is None and place < position and looks.is_of_another(words, place, position)
             return ("", None) if is_other else (part, place)

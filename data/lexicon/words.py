@@ -135,28 +135,18 @@ def group_of_taxon(lineage: Mapping[str, str], scientific_name: str = "") -> str
     """
     names = [*lineage.values(), *([scientific_name] if scientific_name and " " not in scientific_name else [])]
     taxa = column("taxa", "group", group="")
-    exact = [taxa[name] for name in reversed(names) if name in taxa]
-    if exact:
-        return exact[0]
-    alike = [group for name in reversed(names) for ending, group in _endings() if name.endswith(ending)]
-    if alike:
-        return "fungi" if "fungi" in alike else alike[0]
-    return GENERAL if lineage else BIRDS
+    exact = next((taxa[name] for name in reversed(names) if name in taxa), None)
+    if exact is not None:
+        return exact
+    endings = [(taxon[1:], group) for taxon, group in taxa.items() if taxon.startswith("-")]
+    alike = [group for name in reversed(names) for ending, group in endings if name.endswith(ending)]
+    return "fungi" if "fungi" in alike else next(iter(alike), GENERAL if lineage else BIRDS)
 
 
 def shared_group(lineages: Iterable[Mapping[str, str]]) -> str:
     """Return the group of taxa that are compared: their own if they share it, else the general one."""
     found = {group_of_taxon(lineage) for lineage in lineages}
     return found.pop() if len(found) == 1 else GENERAL
-
-
-@cache
-def _endings() -> list[tuple[str, str]]:
-    return [
-        (taxon.removeprefix("-"), group)
-        for taxon, group in column("taxa", "group", group="").items()
-        if taxon.startswith("-")
-    ]
 
 
 VISUAL_GROUPS = ("part", "colour", "pattern", "shape", "size", "who", "compare")

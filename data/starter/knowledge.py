@@ -13,7 +13,7 @@ species.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -26,7 +26,7 @@ from data.arrays import FloatArray, as_unit_rows
 from data.codec import loads
 from data.errors import StoreError
 from data.files import sha256_hex
-from data.records import Anchor, AnchorImage, Taxon, Term
+from data.records import Anchor, AnchorImage, Source, Taxon, Term
 
 LICENCE = "Apache-2.0"
 """Facts, sentences and drawings are our own work, under the licence of the program."""
@@ -74,9 +74,13 @@ def read_species() -> list[StarterSpecies]:
     return [loads(StarterSpecies, line) for line in read_bytes(SPECIES_FILE).decode().splitlines()]
 
 
-def read_terms() -> list[Term]:
-    """Return the terms that ship with Fieldmark, sorted by name, without a source."""
-    return [loads(Term, line) for line in read_bytes(TERMS_FILE).decode().splitlines()]
+@cache
+def read_terms() -> tuple[Term, ...]:
+    """Return the terms that ship with Fieldmark, sorted by name, each with the glossary as its source."""
+    terms = (loads(Term, line) for line in read_bytes(TERMS_FILE).decode().splitlines())
+    return tuple(
+        replace(term, source=Source(title=f"{term.name}, in Fieldmark's glossary", licence=LICENCE)) for term in terms
+    )
 
 
 def read_bytes(name: str) -> bytes:

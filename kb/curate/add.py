@@ -19,7 +19,7 @@ from data.lexicon.words import GENERAL, group_of_taxon
 from data.records import HIGHER_RANKS, Added, Anchor, Article, Source, Statement, Summary, TakenText, Taxon, Term
 from data.tables import read_text
 from kb.checklist.names import fold
-from kb.distill.distiller_names import AS_IS
+from kb.distill import AS_IS
 from kb.distill.extractive import ExtractiveDistiller
 from kb.distill.sentences import split_sentences
 from kb.distill.terms import term_from_article, term_id

@@ -16,8 +16,8 @@ from data.errors import StoreError
 from data.lexicon.words import group_of, words_of
 from data.records import SpeciesEntry, Statement, Summary
 from kb.curate.add import is_foreign
-from kb.distill.claims import sexes_ages, swapped, swapped_sides, unsupported
-from kb.distill.distiller_names import AS_IS
+from kb.distill import AS_IS
+from kb.distill.claims import mixed_up, sexes_ages, unsupported
 from kb.distill.model import NAMES_KEPT
 from kb.distill.subjects import NameHider, stated_subject, without_label
 from kb.distill.visual import describes_looks, off_topic_clauses
@@ -219,11 +219,9 @@ def _check_sexes(number: int, text: str, passages: list[str], earlier: str, grou
     subject = stated_subject(passages[-1], group)
     # "It has ..." continues the statement on the male before it.
     continues = _CONTINUES.match(text) is not None and stated_subject(earlier, group) == subject
-    for colour, (owner, real) in swapped(text, passages, group).items():
+    for colour, owner, real in mixed_up(text, passages, group):
         if owner not in uncited and not (owner == "" and continues):
             yield "error", "sex-mixed-up", number, f"says {colour} of {owner or 'all'}, the evidence of {real}"
-    for colour, (side, other) in swapped_sides(text, passages, group).items():
-        yield "error", "sex-mixed-up", number, f"says {colour} of the {side}, the evidence of the {other}"
     is_of_one = subject in ("male", "female", "juvenile", "larva", "pupa")
     if is_of_one and said == text and not claimed_sexes and not continues:
         yield "warning", "sex-mixed-up", number, f"its evidence is about the {subject}, the statement about all"

@@ -13,10 +13,10 @@ from data.codec import loads
 from data.errors import BadInput, UnknownTaxon
 from data.files import writer_lock
 from data.records import LeftOut, Removed, Taxon, Term
+from data.starter.knowledge import read_terms
 from data.words import nearest
 from kb import reasons
 from kb.checklist.names import fold
-from kb.lookup.lookup_index import shipped_terms
 from kb.shipped import learnt_file, learnt_terms
 from kb.sources.article_source import owner_of
 from kb.store.generations import publishing
@@ -104,7 +104,7 @@ def _found(ledger: Ledger, subjects: Sequence[_Subject], names: Sequence[str]) -
         exact = [subject for subject in matches.values() if fold(subject.name) == fold(name)]
         chosen = exact or list(matches.values())
         if not chosen:  # look-ups explain a term of the glossary even if no build has it
-            glossary = (_of_term(term) for term in shipped_terms() if fold(term.name) not in map(fold, unwanted))
+            glossary = (_of_term(term) for term in read_terms() if fold(term.name) not in map(fold, unwanted))
             chosen = [term for term in glossary if fold(name) in map(fold, term.names)][:1]
         if not chosen and fold(name) in gone:
             continue

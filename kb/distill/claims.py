@@ -17,7 +17,7 @@ from data.prompts import one_line
 from data.records import Statement
 from data.words import NUMBERS
 from kb.distill.prompts import NumberedSentence, cited_texts_schema
-from kb.distill.subjects import NameHider, title_subject
+from kb.distill.subjects import NameHider, side_named, title_subject
 from kb.distill.visual import describes_looks
 
 ClaimKind = Literal["colour", "number", "part", "shade"]
@@ -115,31 +115,25 @@ def colours_by_sex_age(text: str, group: str = BIRDS) -> dict[str, set[SexAge]]:
     return found
 
 
-def swapped(text: str, evidence: Iterable[str], group: str = BIRDS) -> dict[str, tuple[SexAge, SexAge]]:
-    """Return colour -> (sex or stage in the sentence, sex or stage in its evidence) for each difference."""
-    evident = colours_by_sex_age(" ".join(evidence), group)
-    found: dict[str, tuple[SexAge, SexAge]] = {}
-    for colour, owners in colours_by_sex_age(text, group).items():
-        known = evident.get(colour, set())
-        for owner in owners - {"both"}:
-            is_other = not known <= _STAGES if owner == "" else known & {owner, "", "both"}
-            if known and not is_other:
-                found[colour] = (owner, min(known))
-    return found
+def _colours_by_side(text: str, group: str) -> dict[str, set[str]]:
+    return _of_marks(((mark.look_word, mark.side and f"the {mark.side}") for mark in every_mark(text, group)), group)
 
 
-def swapped_sides(text: str, evidence: Iterable[str], group: str) -> dict[str, tuple[str, str]]:
-    """Return colour -> (side in the sentence, side in its evidence) for each difference."""
-    stated, evident = (
-        _of_marks(((mark.look_word, mark.side) for mark in every_mark(part, group)), group)
-        for part in (text, " ".join(evidence))
-    )
-    return {
-        colour: (side, min(known))
-        for colour, sides in stated.items()
-        for side in sides - {""}
-        if (known := evident.get(colour, set())) and side not in known and "" not in known
-    }
+def mixed_up(text: str, evidence: Iterable[str], group: str = BIRDS) -> list[tuple[str, str, str]]:
+    """Return colour, its owner in the sentence and its owner in the evidence for each difference.
+
+    Owners are sexes, stages and sides; empty for the species in general.
+    """
+    passage = " ".join(evidence)
+    return [
+        (colour, owner, min(known))
+        for colours in (colours_by_sex_age, _colours_by_side)
+        for evident in [colours(passage, group)]
+        for colour, owners in colours(text, group).items()
+        for owner in sorted(owners - {"both"})
+        if (known := evident.get(colour, set()))
+        and (known <= _STAGES if owner == "" else known.isdisjoint((owner, "", "both")))
+    ]
 
 
 def _of_marks(marks: Iterable[tuple[str, str]], group: str) -> dict[str, set[str]]:
@@ -152,6 +146,8 @@ def _of_marks(marks: Iterable[tuple[str, str]], group: str) -> dict[str, set[str
 
 SCHEMA = cited_texts_schema("statements", cited="sentences")
 _MARKUP = re.compile(r"<<<|>>>|```|https?://|</?[a-z]+>|\bwww\.|^[#*\[{]", re.IGNORECASE)
+# Faults that make an empty result a failure; without them, the article does not describe the species.
+FAULTS = frozenset(("unsupported", "sexes mixed up", "markup", "too long", "malformed"))
 MIN_WORDS = 2
 MAX_WORDS_A_STATEMENT = 60
 
@@ -175,6 +171,11 @@ class CheckedReply:
     problems: list[str] = field(default_factory=list)
     repairs: Counter[str] = field(default_factory=Counter)
     is_readable: bool = True
+
+    @property
+    def is_useless(self) -> bool:
+        """Whether it is not of the requested form, or no part of it can be used."""
+        return not self.is_readable or (not self.statements and not FAULTS.isdisjoint(self.repairs))
 
 
 def check_reply(
@@ -263,10 +264,8 @@ def _statement(
     lacks = unsupported(nameless, evidence, hider.group)
     if lacking := [word for word, kind in lacks.items() if kind in ("colour", "number")]:
         raise _Dropped("unsupported", f"has words that its sentences lack: {', '.join(lacking)}")
-    for colour, (owner, real) in swapped(nameless, evidence, hider.group).items():
+    for colour, owner, real in mixed_up(nameless, evidence, hider.group):
         raise _Dropped("sexes mixed up", f"says {colour} of {owner or 'all'}, its sentences of {real or 'all'}")
-    for colour, (side, other) in swapped_sides(nameless, evidence, hider.group).items():
-        raise _Dropped("sexes mixed up", f"says {colour} of the {side}, its sentences of the {other}")
     if rules.is_refined and not describes_looks(nameless, hider.group):
         raise _Dropped("not visual")
     if rules.is_refined and nameless != text and not rules.keeps_names:
@@ -280,7 +279,5 @@ def _statement(
 
 def _under_heading(passage: str, heading: str, hider: NameHider) -> str:
     """Return a passage after the stage or side that its heading names: below "Larva", "it" is the larva."""
-    known = appearance(hider.group).kept_apart
-    sides = {known[word] for word in words_of(heading) if word in known}
-    named = title_subject(heading, hider.group) or (sides.pop() if len(sides) == 1 else None)
+    named = title_subject(heading, hider.group) or side_named(heading, appearance(hider.group).kept_apart)
     return f"{named}: {passage}" if named else passage

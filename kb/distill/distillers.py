@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, get_args, runtime_checkable
 
@@ -11,7 +12,7 @@ from data.contracts import ChatModel
 from data.errors import MissingRequirement, UsageError
 from data.prompts import one_line
 from data.records import Article, Span, Statement, Summary, Taxon
-from kb.distill.distiller_names import DEFAULT, DISTILLERS, DistillerName
+from kb.distill import DEFAULT, DISTILLERS, DistillerName
 from kb.distill.extractive import ExtractiveDistiller
 from kb.distill.model import Distilled, Mode, ModelDistiller
 from kb.distill.prompts import DistilPrompts, numbered_article
@@ -47,40 +48,38 @@ class AsyncDistiller(Protocol):
 AnyDistiller = Distiller | AsyncDistiller
 
 
-class ArticleDistiller:
-    """Takes all sentences of an article, without galleries, references and sounds, as in VR-RAG, Table 5."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholeArticleDistiller:
+    """Takes all of an article, as in VR-RAG, Table 5."""
 
-    name = "article/1"
-
-    def distil(self, article: Article, taxon: Taxon) -> Summary | None:
-        """Return every sentence as a statement, or None for an empty article."""
-        sentences = numbered_article(article)
-        return _unfiltered(self.name, [Statement(text=each.text, evidence=each.spans) for each in sentences])
-
-
-class ChunksDistiller:
-    """Cuts an article into runs of 50 words, regardless of sentences, as in VR-RAG, Table 5."""
-
-    name = "chunks/1"
+    name: str
+    """Name and version; part of the fingerprint of every summary."""
+    statements: Callable[[Article], list[Statement]]
 
     def distil(self, article: Article, taxon: Taxon) -> Summary | None:
-        """Return each run of words as a statement, or None for an empty article."""
-        words = [found.span() for found in _WORD.finditer(article.text)]
-        runs = [words[i : i + WORDS_PER_CHUNK] for i in range(0, len(words), WORDS_PER_CHUNK)]
-        spans = [Span(start=run[0][0], end=run[-1][1]) for run in runs]
-        texts = [(one_line(article.text[span.start : span.end]), span) for span in spans]
-        return _unfiltered(self.name, [Statement(text=text, evidence=(span,)) for text, span in texts if text])
+        """Return every statement, or None for an empty article."""
+        found = tuple(self.statements(article))
+        return Summary(statements=found, stage="summary", scope="article", distiller=self.name) if found else None
 
 
-def _unfiltered(name: str, statements: list[Statement]) -> Summary | None:
-    made = Summary(statements=tuple(statements), stage="summary", scope="article", distiller=name)
-    return made if statements else None
+def _sentences(article: Article) -> list[Statement]:
+    """Return the sentences of an article, without galleries, references and sounds."""
+    return [Statement(text=each.text, evidence=each.spans) for each in numbered_article(article)]
 
 
-_WITHOUT_MODEL: dict[str, Callable[[], Distiller]] = {
-    "extractive": ExtractiveDistiller,
-    "article": ArticleDistiller,
-    "chunks": ChunksDistiller,
+def _runs_of_words(article: Article) -> list[Statement]:
+    """Return runs of 50 words of an article, regardless of sentences."""
+    words = [found.span() for found in _WORD.finditer(article.text)]
+    runs = (words[i : i + WORDS_PER_CHUNK] for i in range(0, len(words), WORDS_PER_CHUNK))
+    spans = [Span(start=run[0][0], end=run[-1][1]) for run in runs]
+    texts = ((one_line(article.text[span.start : span.end]), span) for span in spans)
+    return [Statement(text=text, evidence=(span,)) for text, span in texts if text]
+
+
+_WITHOUT_MODEL: dict[str, Distiller] = {
+    "extractive": ExtractiveDistiller(),
+    "article": WholeArticleDistiller(name="article/1", statements=_sentences),
+    "chunks": WholeArticleDistiller(name="chunks/1", statements=_runs_of_words),
 }
 
 
@@ -100,7 +99,7 @@ def make_distiller(
             raise UsageError(
                 f"keep_names is for distillers with a model, not for {name}", hint="Add --distiller model."
             )
-        return _WITHOUT_MODEL[name]()
+        return _WITHOUT_MODEL[name]
     mode = next((mode for mode in MODES if mode == name), None)
     if mode is None:
         raise UsageError(f"Unknown distiller {name!r}", hint=f"Choose one of {', '.join(DISTILLERS)}.")

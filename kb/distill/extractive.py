@@ -6,14 +6,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from heapq import heapify, heappop, heappush
-from itertools import accumulate
 from math import fsum
 from typing import Literal
 
 from data.lexicon.marks import find_marks
 from data.lexicon.words import BIRDS, group_of, group_of_taxon, words_of
-from data.records import Article, Section, Span, Statement, Summary, Taxon
-from kb.distill.sentences import SectionKind, headings, section_kinds, split_sentences
+from data.records import Article, Span, Statement, Summary, Taxon
+from kb.distill.sentences import SectionKind, pattern, sections_of, split_sentences
 from kb.distill.subjects import (
     PRONOUN,
     READING_ORDER,
@@ -23,7 +22,6 @@ from kb.distill.subjects import (
     continues_previous,
     is_about_another,
     labelled,
-    refers_elsewhere,
     stated_subject,
     title_subject,
     with_subject,
@@ -46,6 +44,10 @@ MAX_SENTENCE_CHARACTERS = 1500  # a longer one is a list without full stops
 _NUMBERS = re.compile(r"\d+(?:[.,]\d+)*(?: ?(?:–|-|to|and|×|x) ?\d+(?:[.,]\d+)*)?")  # a number or a range
 _NAMES_ALONE = re.compile(r"[^.,;:]{3,60}, [A-Z][a-z]+ [a-z-]{3,}\.?")  # "Yellowish Flycatcher, Empidonax flavescens"
 WORTH_BEFORE_TARGET, WORTH_AFTER_TARGET = 0.02, 0.09
+_MARK_WEIGHTS = {"mark": 1.0, "part": 0.4, "colour": 0.25, "size": 0.9, "compare": 0.4, "subject": 0.8}
+# Differences of races rarely show in a photo; the young are seen less often than adults.
+_SUBJECT_WEIGHTS = {"race": 0.4, "juvenile": 0.7, "larva": 0.6, "pupa": 0.6}
+_ASIDE_WEIGHT = 0.4
 # Smallest visual score by kind of section.
 _MARGINS = {SectionKind.LOOKS: 0.0, SectionKind.LEAD: 0.0, SectionKind.NEUTRAL: 0.0, SectionKind.OTHER: 0.3}
 Scope = Literal["description", "article", "facts"]
@@ -65,6 +67,11 @@ class Candidate:
     """Compares with another species, or is in a section on another topic."""
     label: str = ""
     """Stage or side that only the heading or an earlier sentence names: "Larva", "Underside"."""
+
+    @property
+    def n_words(self) -> int:
+        """Number of words."""
+        return len(self.text.split())
 
     @property
     def evidence(self) -> tuple[Span, ...]:
@@ -96,7 +103,7 @@ class ExtractiveDistiller:
         """
         found, scope = candidates(article, taxon)
         group = group_of_taxon(taxon.lineage, taxon.scientific_name)
-        chosen = _leading(found, MAX_FACT_WORDS) if scope == "facts" else _choose(found, group)
+        chosen = found if scope == "facts" else _choose(found, group)
         if not chosen:
             return None
         statements = tuple(Statement(text=sentence.text, evidence=sentence.evidence) for sentence in chosen)
@@ -132,9 +139,7 @@ def visual_part(sentence: str, kind: SectionKind, hider: NameHider) -> str | Non
 
 def _sentences(article: Article, wanted: set[SectionKind]) -> Iterator[tuple[SectionKind, str, bool, Span]]:
     """Yield (kind and title of the section, whether a paragraph begins, span) for each sentence, in order."""
-    sections = article.sections or (Section(title="", level=1, start=0, end=len(article.text)),)
-    kinds = section_kinds(article) or [SectionKind.LEAD]
-    for section, kind in zip(sections, kinds, strict=True):
+    for section, kind in sections_of(article):
         if kind not in wanted:
             continue
         last_end = section.start
@@ -165,9 +170,9 @@ def _visual_sentences(article: Article, hider: NameHider) -> Iterator[tuple[Sect
         is_continued = is_of_another and not is_new_paragraph and PRONOUN.match(sentence) is not None
         is_of_another = hider.names_another(sentence) or is_continued
         text = visual_part(sentence, kind, hider)
-        if text is None or is_continued or text in seen or refers_elsewhere(sentence):
+        if text is None or is_continued or text in seen or pattern("elsewhere").match(sentence):
             continue
-        if subject != "race" and headings("races").search(title):
+        if subject != "race" and pattern("races").search(title):
             continue  # does not say which birds
         seen.add(text)
         is_headed = headed == subject and stated is None
@@ -187,17 +192,17 @@ def _visual_sentences(article: Article, hider: NameHider) -> Iterator[tuple[Sect
 
 
 def _facts(article: Article, hider: NameHider) -> Iterator[Candidate]:
-    """Yield the sentences of bare facts, except purely off-topic ones."""
-    looks = set(section_kinds(article)) & {SectionKind.LOOKS}
+    """Yield the sentences of bare facts, except purely off-topic ones, up to `MAX_FACT_WORDS` words."""
+    n_words = 0
+    looks = {kind for _, kind in sections_of(article)} & {SectionKind.LOOKS}
     for position, (_, _, _, span) in enumerate(_sentences(article, looks or set(_MARGINS))):
         sentence = article.text[span.start : span.end]
         if has_looks(sentence, hider.group) or not has_other_topics(sentence, hider.group):
-            yield Candidate(position=position, span=span, text=hider.hide(sentence))
-
-
-def _leading(sentences: list[Candidate], max_words: int) -> list[Candidate]:
-    lengths = accumulate(len(sentence.text.split()) for sentence in sentences)
-    return [one for i, (one, words) in enumerate(zip(sentences, lengths, strict=True)) if not i or words <= max_words]
+            fact = Candidate(position=position, span=span, text=hider.hide(sentence))
+            if n_words and n_words + fact.n_words > MAX_FACT_WORDS:
+                return
+            n_words += fact.n_words
+            yield fact
 
 
 def _choose(sentences: list[Candidate], group: str = BIRDS) -> list[Candidate]:
@@ -209,7 +214,10 @@ def _choose(sentences: list[Candidate], group: str = BIRDS) -> list[Candidate]:
     words = 0
 
     def gain(sentence: Candidate) -> float:
-        return _novelty(sentence, marks[sentence.position] - covered) / (len(sentence.text.split()) + 4)
+        # `fsum` is exact: the result does not depend on the order of the set.
+        novelty = fsum(_MARK_WEIGHTS[mark[0]] for mark in marks[sentence.position] - covered)
+        novelty *= _SUBJECT_WEIGHTS.get(sentence.subject, 1.0)
+        return novelty * (_ASIDE_WEIGHT if sentence.is_aside else 1.0) / (sentence.n_words + 4)
 
     # Gains only shrink, so a sentence is scored again only at the top of the queue: no quadratic time in long articles.
     queue = [(-gain(sentence), sentence.position) for sentence in sentences]
@@ -225,7 +233,7 @@ def _choose(sentences: list[Candidate], group: str = BIRDS) -> list[Candidate]:
         if best_gain < (WORTH_BEFORE_TARGET if words < TARGET_WORDS else WORTH_AFTER_TARGET):
             break
         unit = _self_contained(best, by_position, taken)
-        added = sum(len(sentence.text.split()) for sentence in unit)
+        added = sum(sentence.n_words for sentence in unit)
         if not unit or (taken and words + added > MAX_WORDS):
             continue
         for sentence in unit:
@@ -274,16 +282,3 @@ def _marks(sentence: Candidate, group: str) -> set[tuple[str, ...]]:
     if states_size(sentence.text):
         marks.add(("size", subject, "length"))
     return marks
-
-
-_MARK_WEIGHTS = {"mark": 1.0, "part": 0.4, "colour": 0.25, "size": 0.9, "compare": 0.4, "subject": 0.8}
-# Differences of races rarely show in a photo; the young are seen less often than adults.
-_SUBJECT_WEIGHTS = {"race": 0.4, "juvenile": 0.7, "larva": 0.6, "pupa": 0.6}
-_ASIDE_WEIGHT = 0.4
-
-
-def _novelty(sentence: Candidate, new: set[tuple[str, ...]]) -> float:
-    """Return the weight of the new field marks of a sentence."""
-    # `fsum` is exact: the result does not depend on the order of the set.
-    novelty = fsum(_MARK_WEIGHTS[mark[0]] for mark in new)
-    return novelty * _SUBJECT_WEIGHTS.get(sentence.subject, 1.0) * (_ASIDE_WEIGHT if sentence.is_aside else 1.0)

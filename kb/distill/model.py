@@ -12,9 +12,9 @@ from data.errors import CutOff, MalformedAnswer
 from data.lexicon.words import BIRDS, column, group_of_taxon
 from data.prompts import one_line
 from data.records import Article, ChatMessage, ChatReply, ChatRequest, Summary, Taxon
-from kb.distill.claims import SCHEMA, CheckedReply, Rules, check_reply
+from kb.distill.claims import FAULTS, SCHEMA, CheckedReply, Rules, check_reply
 from kb.distill.extractive import ExtractiveDistiller
-from kb.distill.prompts import DistilPrompts, NumberedSentence, fenced, numbered_article, numbered_summary
+from kb.distill.prompts import DistilPrompts, NumberedSentence, fenced, numbered_article
 from kb.distill.sentences import SectionKind
 from kb.distill.subjects import NameHider
 
@@ -30,8 +30,6 @@ TARGET_WORDS = {"distil": 76, "summarise": 127, "refine": 76}
 MAX_WORDS = {"distil": 110, "summarise": 200, "refine": 110}
 MAX_OUTPUT_TOKENS = 2000
 NAMES_KEPT = " names kept"  # end of the name of a distiller that keeps the names of the species in refined summaries
-# Faults that make an empty result a failure; without them, the article does not describe the species.
-FAULTS = frozenset(("unsupported", "sexes mixed up", "markup", "too long", "malformed"))
 N_RETRIES = 1  # after a faulty reply
 
 
@@ -71,11 +69,13 @@ class ModelDistiller:
     @property
     def name(self) -> str:
         """Kind and version, model and prompts: part of the fingerprint of every summary of birds."""
-        return f"{self.mode}/1 {self._chat.name} prompts {self.prompt_hash}"
+        return self._named(BIRDS)
 
     def name_for(self, taxon: Taxon) -> str:
         """Return the name with the prompts for a taxon's group: part of the fingerprint of its summary."""
-        group = group_of_taxon(taxon.lineage, taxon.scientific_name)
+        return self._named(group_of_taxon(taxon.lineage, taxon.scientific_name))
+
+    def _named(self, group: str) -> str:
         name = f"{self.mode}/1 {self._chat.name} prompts {self._digest(group)}"
         return name if group == BIRDS else f"{name} {group}"
 
@@ -96,7 +96,14 @@ class ModelDistiller:
         summary: Summary | None = None
         for step in PASSES[self.mode]:
             draft = summary
-            sentences = numbered_article(article) if draft is None else numbered_summary(draft)
+            sentences = (
+                numbered_article(article)
+                if draft is None
+                else [
+                    NumberedSentence(number=number, text=one_line(statement.text), spans=statement.evidence)
+                    for number, statement in enumerate(draft.statements, 1)
+                ]
+            )
             if not sentences:
                 return Distilled(summary=None)
             messages = self._messages(step, sentences, taxon, title=article.source.title if draft is None else "")
@@ -177,15 +184,17 @@ class ModelDistiller:
             try:
                 sent = _request(messages)
                 if attempt == N_RETRIES:  # the faulty reply before is part of its messages
-                    sent = replace(sent, usable=lambda reply: not _is_useless(check(reply)))
+                    sent = replace(sent, usable=lambda reply: not check(reply).is_useless)
                 reply = await self._chat.reply(sent)
             except CutOff as error:
                 self._count(error)
                 raise
             self._count(reply)
             found = check(reply)
-            if found.is_readable and not found.statements and not found.problems and _describes_looks(article, taxon):
-                found.problems.append("- it has no visible features, but the article describes some")
+            if found.is_readable and not found.statements and not found.problems:
+                plain = ExtractiveDistiller().distil(article, taxon)
+                if plain is not None and plain.scope == "description":
+                    found.problems.append("- it has no visible features, but the article describes some")
             if not found.problems or attempt == N_RETRIES:
                 break
             self.repairs["retries"] += 1
@@ -196,7 +205,8 @@ class ModelDistiller:
         self.repairs.update(found.repairs)
         if not found.is_readable:
             raise MalformedAnswer(f"{self._chat.name}: the reply is not in the requested form, also after a retry")
-        if not found.statements and (kinds := ", ".join(sorted(found.repairs.keys() & FAULTS))):
+        if found.is_useless:
+            kinds = ", ".join(sorted(found.repairs.keys() & FAULTS))
             raise MalformedAnswer(f"{self._chat.name}: no part of the reply can be used ({kinds})")
         return found
 
@@ -208,19 +218,8 @@ class ModelDistiller:
         self._cost_usd += reply.cost_usd or 0.0
 
 
-def _is_useless(found: CheckedReply) -> bool:
-    """Return whether a reply is not of the requested form, or no part of it can be used."""
-    return not found.is_readable or (not found.statements and not FAULTS.isdisjoint(found.repairs))
-
-
 def _request(messages: tuple[ChatMessage, ...]) -> ChatRequest:
     return ChatRequest(messages=messages, json_schema=SCHEMA, max_tokens=MAX_OUTPUT_TOKENS)
-
-
-def _describes_looks(article: Article, taxon: Taxon) -> bool:
-    """Return whether the article has a section on looks, so that an empty reply is wrong."""
-    summary = ExtractiveDistiller().distil(article, taxon)
-    return summary is not None and summary.scope == "description"
 
 
 def _scope(article: Article, found: CheckedReply) -> Literal["description", "article", "facts"]:

@@ -10,18 +10,14 @@ from typing import Final
 from data.files import sha256_hex
 from data.lexicon.words import BIRDS
 from data.prompts import Prompts, one_line
-from data.records import Article, Span, Summary
-from kb.distill.sentences import SectionKind, section_kinds, split_sentences
+from data.records import Article, Section, Span
+from kb.distill.sentences import SectionKind, sections_of, split_sentences
 
 _ARTICLE: Final = ("common_name", "scientific_name", "open", "close", "target_words", "max_words")
-_GROUP: Final = (*_ARTICLE, "noun", "parts", "apart")
+_STEPS: Final = ("distil", "summarise", "refine")
 PLACEHOLDERS: Final = {
-    "distil": _ARTICLE,
-    "summarise": _ARTICLE,
-    "refine": _ARTICLE,
-    "distil_group": _GROUP,
-    "summarise_group": _GROUP,
-    "refine_group": _GROUP,
+    **dict.fromkeys(_STEPS, _ARTICLE),
+    **{f"{step}_group": (*_ARTICLE, "noun", "parts", "apart") for step in _STEPS},
     "repair": ("problems",),
     "names_kept": (),
     "context": ("query", "texts", "fence", "max_words"),
@@ -79,34 +75,20 @@ def numbered_article(article: Article) -> list[NumberedSentence]:
 
     An article of more than `MAX_CHARACTERS` loses whole sections: those on other topics first, those on looks last.
     """
-    sections = [(section.start, section.end, section.title) for section in article.sections]
-    kinds = section_kinds(article)
-    if not sections:
-        sections, kinds = [(0, len(article.text), "")], [SectionKind.LEAD]
-    wanted = [place for place, kind in enumerate(kinds) if kind is not SectionKind.NEVER]
+    wanted = [each for each in sections_of(article) if each[1] is not SectionKind.NEVER]
     room = MAX_CHARACTERS
-    taken: list[int] = []
-    for place in sorted(wanted, key=lambda place: (_PREFERENCE.index(kinds[place]), place)):
-        start, end, _ = sections[place]
-        if end - start <= room or not taken:
-            taken.append(place)
-            room -= end - start
+    taken: list[tuple[Section, SectionKind]] = []
+    for section, kind in sorted(wanted, key=lambda each: _PREFERENCE.index(each[1])):
+        if (length := section.end - section.start) <= room or not taken:
+            taken.append((section, kind))
+            room -= length
     found: list[NumberedSentence] = []
-    for place in sorted(taken):
-        start, end, title = sections[place]
-        for span in split_sentences(article.text, start, min(end, start + MAX_CHARACTERS)):
+    for section, kind in sorted(taken, key=lambda each: wanted.index(each)):
+        for span in split_sentences(article.text, section.start, min(section.end, section.start + MAX_CHARACTERS)):
             if text := one_line(article.text[span.start : span.end]):
-                n, kind = len(found) + 1, kinds[place]
-                found.append(NumberedSentence(number=n, text=text, spans=(span,), kind=kind, heading=title))
+                n = len(found) + 1
+                found.append(NumberedSentence(number=n, text=text, spans=(span,), kind=kind, heading=section.title))
     return found
-
-
-def numbered_summary(summary: Summary) -> list[NumberedSentence]:
-    """Return the sentences of a summary, numbered from 1, with their evidence as places."""
-    return [
-        NumberedSentence(number=number, text=one_line(statement.text), spans=statement.evidence)
-        for number, statement in enumerate(summary.statements, 1)
-    ]
 
 
 def fenced(noun: str, sentences: Sequence[NumberedSentence], *, title: str = "") -> str:

@@ -1,4 +1,4 @@
-"""Sentences of an article: their ends, the kinds of their sections, and chunks of whole sentences for encoders.
+"""Sentences of an article: their ends, and the kinds of their sections.
 
 A sentence is a span of the unchanged text.
 """
@@ -6,16 +6,13 @@ A sentence is a span of the unchanged text.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
 from functools import cache
 from importlib.resources import files
 from itertools import accumulate
 
-from data.contracts import TextEncoder
-from data.files import sha256_hex
 from data.lexicon.words import groups, word_list
-from data.records import Article, Chunk, Section, Span, Summary
+from data.records import Article, Section, Span
 
 # Abbreviations: a full stop after them never ends a sentence.
 _NEVER_ENDS = groups()["abbreviation-inside"]
@@ -115,106 +112,38 @@ class SectionKind(Enum):
 
 
 @cache
-def headings(kind: str) -> re.Pattern[str]:
-    """Return the pattern of the headings of a kind in `headings.txt`."""
-    words = "|".join(word_list(files("kb.distill") / "headings.txt")[kind])
-    return re.compile(rf"^(?:{words})(?: and [a-z]+)?$" if kind == "parts" else words, re.IGNORECASE)
+def pattern(name: str) -> re.Pattern[str]:
+    """Return the pattern of the words below a heading of `patterns.txt`."""
+    words = "|".join(word_list(files("kb.distill") / "patterns.txt")[name])
+    return re.compile(rf"^(?:{words})(?: and [a-z]+)?$" if name == "parts" else words, re.IGNORECASE)
 
 
-def section_kinds(article: Article) -> list[SectionKind]:
-    """Return the kind of every section of an article, in order: its own heading decides, then the headings above it."""
-    kinds: list[SectionKind] = []
+def sections_of(article: Article) -> list[tuple[Section, SectionKind]]:
+    """Return the sections of an article with their kinds: its own heading decides, then the headings above it.
+
+    The text of an article without sections is its lead.
+    """
+    found: list[tuple[Section, SectionKind]] = []
     above: list[tuple[int, SectionKind]] = []
-    for section in article.sections:
+    for section in article.sections or (Section(title="", level=1, start=0, end=len(article.text)),):
         while above and above[-1][0] >= section.level:
             above.pop()
         parent = above[-1][1] if above else SectionKind.NEUTRAL
         kind = _kind(section, parent)
         above.append((section.level, kind if kind is not SectionKind.LEAD else SectionKind.NEUTRAL))
-        kinds.append(kind)
-    return kinds
+        found.append((section, kind))
+    return found
 
 
 def _kind(section: Section, parent: SectionKind) -> SectionKind:
     if section.level == 1 and not section.title:
         return SectionKind.LEAD
-    if parent is SectionKind.NEVER or headings("never").search(section.title):
+    if parent is SectionKind.NEVER or pattern("never").search(section.title):
         return SectionKind.NEVER
-    if headings("looks").search(section.title):
+    if pattern("looks").search(section.title):
         return SectionKind.LOOKS
-    if headings("other").search(section.title):
+    if pattern("other").search(section.title):
         return SectionKind.OTHER
-    if headings("parts").search(section.title) and parent is not SectionKind.LOOKS:
+    if pattern("parts").search(section.title) and parent is not SectionKind.LOOKS:
         return SectionKind.NEUTRAL
     return parent
-
-
-_CLAUSE_END = re.compile(r"[;:,–—]\s+")
-_SPACE = re.compile(r"\s+")
-_LONGEST_PIECE = 1024  # characters of a word tried at once, for linear time
-Fits = Callable[[int, int], bool]
-
-
-def chunks_at(spans: Iterable[tuple[int, int]], summary: Summary, subject_id: str) -> list[Chunk]:
-    """Return the chunks of a summary at the spans of `chunk_spans`; ids depend on subject, text and span alone."""
-    keys = (("\x1f".join((subject_id, summary.text, str(start), str(end))), start, end) for start, end in spans)
-    return [
-        Chunk(chunk_id=sha256_hex(key)[:20], subject_id=subject_id, text=summary.text[start:end], start=start, end=end)
-        for key, start, end in keys
-    ]
-
-
-def chunk_spans(summary: Summary, encoders: Sequence[TextEncoder]) -> list[tuple[int, int]]:
-    """Return the start and the end of each chunk of a summary, in characters of its text.
-
-    A chunk has as many whole sentences as every encoder's token limit allows. A sentence above the limit is cut at its
-    clauses, then between words, then inside a word.
-    """
-    text = summary.text
-    limited = [encoder for encoder in encoders if encoder.max_tokens is not None]
-
-    def fits(start: int, end: int) -> bool:
-        part = text[start:end]
-        return all(encoder.count_tokens(part) <= (encoder.max_tokens or 0) for encoder in limited)
-
-    found: list[Span] = []
-    for piece in (p for span in _sentence_spans(summary) for p in _cut(text, span, fits, (_CLAUSE_END, _SPACE))):
-        if found and fits(found[-1].start, piece.end):
-            found[-1] = Span(start=found[-1].start, end=piece.end)
-        else:
-            found.append(piece)
-    return [(span.start, span.end) for span in found]
-
-
-def _sentence_spans(summary: Summary) -> Iterator[Span]:
-    position = 0
-    for statement in summary.statements:
-        yield from trimmed(summary.text, position, position + len(statement.text))
-        position += len(statement.text) + 1
-
-
-def _cut(text: str, span: Span, fits: Fits, seams: tuple[re.Pattern[str], ...]) -> Iterator[Span]:
-    """Yield pieces of `span` that fit, cut at the first kind of seam that suffices."""
-    if fits(span.start, span.end):
-        yield span
-    elif not seams:
-        yield from _cut_word(span, fits)
-    else:
-        begin = span.start
-        for seam in seams[0].finditer(text, span.start, span.end):
-            for part in trimmed(text, begin, seam.end()):
-                yield from _cut(text, part, fits, seams[1:])
-            begin = seam.end()
-        for part in trimmed(text, begin, span.end):
-            yield from _cut(text, part, fits, seams[1:])
-
-
-def _cut_word(span: Span, fits: Fits) -> Iterator[Span]:
-    """Yield pieces of a word that fit; a single character always passes."""
-    begin = span.start
-    while begin < span.end:
-        size = min(span.end - begin, _LONGEST_PIECE)
-        while size > 1 and not fits(begin, begin + size):
-            size = (size + 1) // 2
-        yield Span(start=begin, end=begin + size)
-        begin += size

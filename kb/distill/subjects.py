@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache, cached_property
 from typing import Final, Literal, get_args
 
 from data.lexicon.appearance import appearance
 from data.lexicon.words import BIRDS, column, group_of, group_of_taxon, groups, organisms, words_of
 from data.records import Taxon
-from data.words import capitalised, singulars
+from data.words import capitalised, singulars, without_qualifier
+from kb.distill.sentences import pattern
 from kb.distill.visual import tidy
 
 Subject = Literal[
@@ -66,13 +68,6 @@ _THEY = re.compile(r"^(?:They|Their|These|Each)\b")
 _CONTINUES = re.compile(
     r"^(?:They|It|Their|Its|He|She|His|Her|The|These|This|An?|There|Some|Most|Otherwise|Below|Above)\b"
 )
-_REFERS_ELSEWHERE = re.compile(
-    r"^(?:The (?:\w+-)?(?:largest|smallest|longest) (?:is|are)|"
-    r"The (?:latter|former|two|three|others?|difference|(?:\w+ )?(?:name|epithet)s?)|"
-    r"These (?:two|three|features|differences|are|birds)|Such|Those|Other|Another|Compared|Similar species|"
-    r"This (?:is because|difference|means|feature|behaviour|may|can|has|was|makes|latter)|In these|Of these|One of|"
-    r"For example|For instance|In the (?:related|similar|closely)|Both (?:names|common names|species))\b"
-)
 _NAMED_SUBJECT = re.compile(r"^(?:The )?(?P<subject>[\w' ’-]{3,50}?) (?:is|are|has|have|lacks?|was|shows?)\b")
 _OF_ANOTHER = re.compile(r"\bof (?:the|its) (?:closely |very )?(?:related|similar|smaller|larger)\b")
 
@@ -112,11 +107,6 @@ def continues_previous(sentence: str, subject: Subject = "", group: str = BIRDS)
     if subject in ("leaf", "flower", "fruit"):
         return _THEY.match(sentence) is not None
     return _CONTINUES.match(sentence) is not None
-
-
-def refers_elsewhere(sentence: str) -> bool:
-    """Return whether a sentence cannot stand alone, such as "The latter is larger"."""
-    return _REFERS_ELSEWHERE.match(sentence) is not None
 
 
 def is_about_another(sentence: str, group: str = BIRDS) -> bool:
@@ -167,17 +157,20 @@ class SideReader:
         """Return the side of a sentence that names none: of its heading, or as before if it begins with wings."""
         if not self._sides:
             return ""
-        words = words_of(sentence)
-        named = [self._sides[word] for word in words if word in self._sides]
-        headed = [self._sides[word] for word in words_of(title) if word in self._sides]
+        words, headed = words_of(sentence), side_named(title, self._sides)
         if is_new_paragraph:
-            self._leading = headed[0] if len(set(headed)) == 1 else ""
-        if named:
-            self._leading = named[0] if len(set(named)) == 1 and set(words[:_SIDE_REACH]) & self._sides.keys() else ""
+            self._leading = headed
+        if not self._sides.keys().isdisjoint(words):
+            is_late = self._sides.keys().isdisjoint(words[:_SIDE_REACH])
+            self._leading = "" if is_late else side_named(sentence, self._sides)
             return ""
-        if len(set(headed)) == 1:
-            return headed[0]
-        return self._leading if _STARTS_WITH_WINGS.match(sentence) else ""
+        return headed or (self._leading if _STARTS_WITH_WINGS.match(sentence) else "")
+
+
+def side_named(text: str, sides: Mapping[str, str]) -> str:
+    """Return the side that a text names, empty for none or several."""
+    named = {sides[word] for word in words_of(text) if word in sides}
+    return named.pop() if len(named) == 1 else ""
 
 
 def labelled(text: str, label: str) -> str:
@@ -191,10 +184,6 @@ def without_label(text: str) -> str:
     return _LABEL.sub("", text)
 
 
-_WHO_NOUN = (
-    r"(?:males?|females?|adults?|juveniles?|immatures?|chicks?|nestlings?|hens?|cocks?|drakes?|larvae?|caterpillars?|"
-    r"pupae?|tadpoles?|nymphs?|imagos?|workers?|queens?|calf|calves|cubs?)"
-)
 _WHO_ADJECTIVE = r"(?:young|immature|breeding|non-breeding|nonbreeding|mature|typical|wild|perched|flying)"
 _AFTER_PREPOSITION = re.compile(r"\b(?:of|to|than|in|by|like|from|with|for|and|or)\s$", re.IGNORECASE)
 # A hidden name in parentheses.
@@ -205,18 +194,6 @@ _DETERMINER = r"(?:(?:the|an?|this|all|most)\s+)?"
 _ALIASES = r"(?:\s*,?\s+(?:or|also|sometimes|formerly|commonly|otherwise|locally|simply|known)\b[^.;]{0,160}?,?)?"
 
 
-def own_names(taxon: Taxon, title: str = "") -> list[str]:
-    """Return the names of a species, longest first."""
-    names = list(taxon.names)
-    if title and not title.startswith(("List ", "Category:")):
-        names.append(re.sub(r"\s*\([^)]*\)$", "", title))
-    for binomial in (taxon.scientific_name, *taxon.synonyms):
-        genus, _, epithet = binomial.partition(" ")
-        if epithet:
-            names.append(f"{genus[:1]}. {epithet}")
-    return sorted({name for name in names if len(name) > 2}, key=lambda name: (-len(name), name))
-
-
 class NameHider:
     """Hides the names of a species in its sentences: "The northern cardinal has" becomes "It has"."""
 
@@ -224,7 +201,11 @@ class NameHider:
         self.group = group_of_taxon(taxon.lineage, taxon.scientific_name)
         self._is_of_several = taxon.rank != "species"
         self.noun = column("groups", "noun", group="")[self.group]
-        self._names = own_names(taxon, title)
+        names = [*taxon.names, *([] if title.startswith(("List ", "Category:")) else [without_qualifier(title)])]
+        for binomial in (taxon.scientific_name, *taxon.synonyms):
+            genus, _, epithet = binomial.partition(" ")
+            names += [f"{genus[:1]}. {epithet}"] if epithet else []
+        self._names = sorted({name for name in names if len(name) > 2}, key=lambda name: (-len(name), name))
         self._has_name = bool(taxon.common_names or title)
         self._last_words = {words[-1] for name in self._names if (words := words_of(name))}
         self._heads = {name.split()[-1] for name in taxon.common_names if len(name.split()) > 1}
@@ -237,6 +218,7 @@ class NameHider:
         """
         names = "|".join(map(_flexible, self._names)) or "(?!)"
         name = rf"(?:{names})(?P<plural>(?:s|es)?)(?![\w-])"
+        who = f"(?:{pattern('who').pattern})"
         heads = "|".join(sorted({_flexible(head) for head in self._heads})) or "(?!)"
         # "The Asian openbill stork is": one more noun may follow the name.
         noun = rf"\s+(?!(?:{'|'.join(_ADVERBS)})\b)(?P<noun>[a-z]+)(?=\s+(?:is|are|has|have)\b)"
@@ -246,8 +228,8 @@ class NameHider:
             "longer": rf"^(?:The|An?) (?:[A-Z][a-z]+ ){{1,2}}(?P<own>(?i:{name}))",  # "The Pacific banana slug"
             "without verb": rf"(?i)^an? {name}(?= (?:with|of|in)\b)",
             "lead": rf"(?i)^{_DETERMINER}{name}{_ALIASES}(?=\s+(?P<verb>is|are)\s)",
-            "before who": rf"(?i)^(?P<det>{_DETERMINER}){name}\s+(?P<who>{_WHO_NOUN})\b",
-            "after who": rf"(?i)(?<![\w-])(?P<who>{_WHO_NOUN})\s+(?:of\s+the\s+)?{name}",
+            "before who": rf"(?i)^(?P<det>{_DETERMINER}){name}\s+(?P<who>{who})\b",
+            "after who": rf"(?i)(?<![\w-])(?P<who>{who})\s+(?:of\s+the\s+)?{name}",
             "adjective": rf"(?i)(?<![\w-])(?P<who>{_WHO_ADJECTIVE})\s+{name}",
             "subject": rf"(?i)^{_DETERMINER}{name}(?:(?P<own>['’]s?)|{noun})?(?=[\s,])",
         }

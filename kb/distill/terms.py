@@ -9,8 +9,8 @@ from pathlib import Path
 from data.errors import BadInput
 from data.files import read_lines
 from data.records import Article, Term
-from data.words import capitalised
-from kb.distill.sentences import SectionKind, section_kinds, split_sentences
+from data.words import capitalised, without_qualifier
+from kb.distill.sentences import SectionKind, sections_of, split_sentences
 from kb.distill.visual import drop_brackets, tidy, visual_score
 
 _MAX_DEFINITION_WORDS = 70
@@ -87,22 +87,19 @@ def term_from_article(name: str, article: Article) -> Term | None:
 
 
 def _lead_sentences(article: Article) -> list[str]:
-    lead = next((section for section in article.sections if section.level == 1 and not section.title), None)
-    start, end = (lead.start, lead.end) if lead is not None else (0, len(article.text))
-    if start == end and article.sections:
-        # Without a lead, the first section with text takes its place.
-        filled = next((section for section in article.sections if section.end > section.start), None)
-        if filled is None or section_kinds(article)[article.sections.index(filled)] is SectionKind.NEVER:
-            return []
-        start, end = filled.start, filled.end
-    texts = (drop_brackets(article.text[s.start : s.end]) for s in split_sentences(article.text, start, end))
+    filled = [(section, kind) for section, kind in sections_of(article) if section.end > section.start]
+    # Without a lead, the first section with text takes its place.
+    lead = next((each for each in filled if each[1] is SectionKind.LEAD), next(iter(filled), None))
+    if lead is None or lead[1] is SectionKind.NEVER:
+        return []
+    spans = split_sentences(article.text, lead[0].start, lead[0].end)
+    texts = (drop_brackets(article.text[span.start : span.end]) for span in spans)
     return [capitalised(text) for text in texts if len(text.split()) >= 4 and text[-1:] in '.!?”"']
 
 
 def _look_for(article: Article, rest_of_lead: list[str], definition: str) -> str:
-    kinds = section_kinds(article)
     offered = [(visual_score(text), text) for text in rest_of_lead]
-    for section, kind in zip(article.sections, kinds, strict=True):
+    for section, kind in sections_of(article):
         if kind in (SectionKind.LOOKS, SectionKind.NEUTRAL):
             looks = kind is SectionKind.LOOKS
             for span in split_sentences(article.text, section.start, section.end):
@@ -120,7 +117,6 @@ def _look_for(article: Article, rest_of_lead: list[str], definition: str) -> str
 
 
 def _aliases(name: str, article: Article, first: str) -> tuple[str, ...]:
-    title = re.sub(r"\s*\([^)]*\)$", "", article.source.title)
-    found = [title] + [match["alias"].strip() for match in _ALIASES.finditer(first.partition(" is ")[0] + ",")]
-    own = name.casefold()
-    return tuple(dict.fromkeys(alias for alias in found if alias and alias.casefold() != own))
+    found = (match["alias"].strip() for match in _ALIASES.finditer(first.partition(" is ")[0] + ","))
+    aliases = dict.fromkeys((without_qualifier(article.source.title), *found))
+    return tuple(alias for alias in aliases if alias and alias.casefold() != name.casefold())

@@ -8,6 +8,7 @@ from collections import Counter
 from data.lexicon.marks import find_marks
 from data.lexicon.words import BIRDS, OTHER_GROUPS, group_of, groups, words_of
 from data.words import capitalised
+from kb.distill.sentences import pattern
 
 # Points per word of a group, counted up to `_MOST` words. Fitted by logistic regression on 312 sentences labelled
 # before any tuning (tests/kb/labels, half "development") and rounded by hand; the other weights and the bias were set
@@ -35,26 +36,11 @@ _GROWS_TO = re.compile(
     r"\b(?:reach(?:es)?|grows?) (?:(?:up )?to |about )*\d[\d.]* ?(?:m|met(?:er|re)s?|feet|ft)(?=[.;,]|$)"
 )
 _LOOK_ALIKE = re.compile(r"\b(?:confused with|mistaken for|told from|distinguished from|separated from)\b")
-_OFF_TOPIC = re.compile(  # an egg-shaped cone is none
-    r"(?:[\w-]+ ){0,4}?(?:eggs?|nests?|clutch(?:es)?|spawn|calls?|songs?(?! (?:thrush|sparrow))|voice|"
-    r"vocali[sz]ations?|droppings|tracks|spores?(?! (?:print|deposit)\b)|genitalia|"
-    r"skull|fossil|molars?|teeth|metatarsals|cerebrum|brain|holes?)(?![\w-])",
-    re.IGNORECASE,
-)
-_DEED = re.compile(  # what an animal eats, its courtship, and its uses are no looks
-    r"(?:(?:the|its|their|adult|young) )?(?:[\w-]+ ){1,2}?(?:also |often |mainly |mostly )?"
-    r"(?:eats?|feeds?|preys?|consumes?|hunts?|courts?|mates?)\b|"
-    r"(?:locals|people|humans|villagers|farmers|hunters|fishermen|collectors|artisans)\b|"
-    r"(?:it|they) (?:is|are|was|were|has been|have been) (?:often |sometimes )?"
-    r"(?:boiled|cooked|fried|eaten|harvested|observed|reported|recorded)\b|"
-    r"(?:[\w'-]+ ){0,3}cultivars?\b",
-    re.IGNORECASE,
-)
 _RATE = re.compile(  # "it grows 0.5 mm a year"
     r"\d ?(?:mm|cm|m|millimet\w+|centimet\w+|met(?:er|re)s?|in|inch(?:es)?|feet|ft) (?:a|an|per|each|every) \w"
 )
 _LIKE = re.compile(r"\b\w+-like\b")
-_NAMED_AFTER_COLOUR = re.compile(r"(?<=[\w,;] )(?P<colour>[A-Z][a-z]+)(?= [A-Z][a-z]+)")
+_NAMED_AFTER_COLOUR = re.compile(r"(?<=[\w,;] )[A-Z][a-z]+(?= [A-Z][a-z]+)")
 _YEAR = re.compile(r"\b(?:1[6-9]|20)\d\d\b")
 _INNER_CAPITAL = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+")
 
@@ -88,7 +74,9 @@ def _read(sentence: str, group: str) -> tuple[list[str], list[str | None]]:
 
     A colour of a thing on another topic counts as that topic ("red clover", "white sand", "the Black Sea").
     """
-    words = words_of(_NAMED_AFTER_COLOUR.sub(_without_colour, sentence))
+    words = words_of(
+        _NAMED_AFTER_COLOUR.sub(lambda name: "" if group_of(name[0].lower()) == "colour" else name[0], sentence)
+    )
     found = [group_of(word, group) for word in words]
     for i in range(len(words) - 2, -1, -1):
         if found[i] == "colour" and found[i + 1] in _THINGS:
@@ -98,10 +86,6 @@ def _read(sentence: str, group: str) -> tuple[list[str], list[str | None]]:
     return words, found
 
 
-def _without_colour(found: re.Match[str]) -> str:
-    return "" if group_of(found["colour"].lower()) == "colour" else found[0]
-
-
 def has_looks(clause: str, group: str = BIRDS) -> bool:
     """Return whether a clause names a body part, colour, pattern or size."""
     return any(group_of(word, group) in ("part", "colour", "pattern", "size") for word in words_of(clause))
@@ -109,8 +93,7 @@ def has_looks(clause: str, group: str = BIRDS) -> bool:
 
 def opens_off_topic(sentence: str) -> bool:
     """Return whether a sentence begins with eggs, a nest, a song, tracks, spores or food."""
-    is_of_growth = _RATE.search(sentence) is not None
-    return is_of_growth or any(pattern.match(sentence) for pattern in (_OFF_TOPIC, _DEED))
+    return _RATE.search(sentence) is not None or any(pattern(name).match(sentence) for name in ("off-topic", "deeds"))
 
 
 def has_other_topics(clause: str, group: str = BIRDS) -> bool:
@@ -131,31 +114,6 @@ _PARENTHESIS = re.compile(r"\s*\(([^()]*)\)")
 _SPACES = re.compile(r"\s+")
 _BEFORE_MARK = re.compile(r"\s+([,.;:])")
 _DOUBLE_MARK = re.compile(r"([,;:])\s*(?=[,.;:])")
-_CONNECTIVE = re.compile(
-    r"^(?:However|In addition|Additionally|Furthermore|Moreover|Also|Thus|Therefore|Hence|Overall|Otherwise|In general|"
-    r"Generally|In contrast|By contrast|Conversely|Likewise|Similarly|Meanwhile|As the name suggests|"
-    r"As its name suggests|As its name implies|As the name implies|As suggested by its name),\s+"
-)
-# Boundaries before a clause or phrase that can be dropped.
-_SEAM = re.compile(
-    r"""
-    ;\s+
-    | \s+[–—]\s+
-    | ,\s+(?=(?:which|who|where|while|whereas|although|though|but|and|found|native|endemic|making|occurring|living|
-               breeding|resident|ranging|distributed|often|usually|known|noted|with|as\ well\ as|especially|including|
-               hence|giving|so|from|initiates?|builds?|feeds?|nests?|lays?|sings?|calls?|forages?|lives?|inhabits?|
-               eats?)\b)
-    | \s+(?=and\s+(?:is|are|was|has\ been|breeds?|lives?|feeds?|occurs?|inhabits?|weighs?|can|may|it|they|its|their|
-               nests?|ranges?|winters?)\b)
-    | \s+(?=with\s+an?\s+(?:\w+\s+){0,3}(?:call|song|voice|flight)\b)
-    | \s+(?=(?:found|native|endemic|resident|breeding|occurring|distributed|living)\s+
-               (?:in|to|from|across|throughout|on)\b)
-    | \s+(?=(?:that|which)\s+(?:breeds?|lives?|is\s+found|is\s+native|is\s+endemic|occurs?|inhabits?|forages?|feeds?|
-               nests?|moves?|hunts?|frequents?)\b)
-    """,
-    re.VERBOSE,
-)
-_DEPENDENT = re.compile(r"^(?:including|especially|which|who|where|as well as|such as)\b")
 _AND = re.compile(r"^and\s+")
 
 
@@ -184,16 +142,15 @@ def trim_clauses(sentence: str, group: str = BIRDS) -> str:
     """
     if not sentence:
         return ""
-    text = _CONNECTIVE.sub("", sentence)
-    if text != sentence:
-        text = capitalised(text)
+    opening = pattern("connectives").match(sentence)
+    text = sentence if opening is None else capitalised(sentence[opening.end() :])
     body, mark = (text[:-1], text[-1]) if text.endswith((".", "!", "?")) else (text, "")
     pieces = _split(body)
     clauses = [pieces[0]]
     was_cut = False
     for seam, piece in pieces[1:]:
         # A dependent clause goes with the one before it ("but other species, including ...").
-        was_cut = _is_off_topic(piece, group) or (was_cut and _DEPENDENT.match(piece) is not None)
+        was_cut = _is_off_topic(piece, group) or (was_cut and pattern("dependent").match(piece) is not None)
         if was_cut:
             clauses[-1] = _closed_list(clauses[-1], seam, piece)
             continue
@@ -215,7 +172,7 @@ def _split(body: str) -> list[tuple[str, str]]:
     """Return `(separator before it, clause)` for each clause."""
     pieces: list[tuple[str, str]] = []
     begin, seam = 0, ""
-    for found in _SEAM.finditer(body):
+    for found in pattern("seams").finditer(body):
         if body.count("(", begin, found.start()) != body.count(")", begin, found.start()):
             continue  # inside a parenthesis
         pieces.append((seam, body[begin : found.start()]))

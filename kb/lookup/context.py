@@ -147,7 +147,7 @@ def _gather(
             asked, known = (query, known) if mode == "always" else ("; ".join(gaps), [])
             with _optional(query, "The wiki", failed):
                 explained = sources.wiki.explain(asked, known=known)
-                new = [term for term in explained if not index_of(store).is_stored(term.term_id)]
+                new = [term for term in explained if term.term_id not in index_of(store).stored]
                 learnt += new
                 found = replace(found, terms=(*found.terms, *new))
         elif source == "web" and is_needed and found.answer is None:
@@ -229,32 +229,33 @@ def remember(store: KnowledgeBase, terms: Sequence[Term], encoder: TextEncoder) 
         SourceUnavailable: if its Chroma server does not answer.
         StoreError: if its vectors are damaged.
     """
-    if not terms:
+    new = {term.term_id: term for term in terms}
+    if not new:
         return
     if is_shipped(store.path):
         with learnt_file(store.path) as file:
-            for term in terms:
-                file.put(term.term_id, dumps(term))
+            for key, term in new.items():
+                file.put(key, dumps(term))
         return
     info = store.layout.require()
     name = collection_name("terms", info.sentence)
-    texts = {term.term_id: str(text) for term in terms for _, text in items_of(term, "terms")}
+    texts = {key: str(text) for key, term in new.items() for _, text in items_of(term, "terms")}
     vectors = check_vectors(encoder.encode_texts(list(texts.values())), dim=encoder.dim)
-    unique = {term.term_id: term for term in terms}
     with (
         writer_lock(store.layout.lock),
         closing(Ledger(store.layout.ledger)) as ledger,
         publishing(store.layout, info, ledger),
     ):
-        ledger.add_subjects((key, "term", term.name, dumps(term)) for key, term in unique.items())
+        ledger.add_subjects((key, "term", term.name, dumps(term)) for key, term in new.items())
         ledger.encoded.put(name, [(key, key, vector) for key, vector in zip(texts, vectors, strict=True)])
-        for key, term in unique.items():
-            mark, output = fingerprint(dumps(term)), DistilOutput(term=term, source=term.source)
+        for key, term in new.items():
+            output = dumps(DistilOutput(term=term, source=term.source))
+            mark = fingerprint(dumps(term))
             ledger.record(
                 (
                     Step(subject_id=key, stage="resolve", fingerprint=mark),
-                    Step(subject_id=key, stage="distil", fingerprint=mark, output=dumps(output)),
+                    Step(subject_id=key, stage="distil", fingerprint=mark, output=output),
                     Step(subject_id=key, stage="encode", space=name, fingerprint=encode_mark(term, name, "terms")),
                 )
             )
-        ledger.publish([entry_of(term) for term in unique.values()])
+        ledger.publish([entry_of(term) for term in new.values()])

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Final, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Final, Literal, get_args
 
 if TYPE_CHECKING:
     from data.contracts import ChatModel
-    from data.records import Term
+    from kb.lookup.wiki_terms import WikiTerms
 
 ContextSource = Literal["kb", "wiki", "web"]
 Mode = Literal["always", "if-needed", "never"]
@@ -45,20 +45,13 @@ CONTEXT_PRESETS: Final[Mapping[str, ContextSettings]] = {
 """Preset -> settings."""
 
 
-class Explainer(Protocol):
-    """A dictionary outside the knowledge base, such as `WikiTerms`."""
-
-    def explain(self, query: str, *, known: Collection[str]) -> list[Term]:
-        """Return terms for words of the query other than those in `known`, each with its source."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextSources:
     """Sources of context beside the knowledge base, and how they are asked; one object for all threads of a run."""
 
     settings: ContextSettings = field(default_factory=ContextSettings)
     """Which sources are asked, when and in which order."""
-    wiki: Explainer | None = None
+    wiki: WikiTerms | None = None
     """Explains words that the knowledge base does not."""
     search: ChatModel | None = None
     """Model that searches the web, such as Sonar; its answer is kept whole."""

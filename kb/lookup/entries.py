@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 from data.contracts import Checklist
 from data.errors import AmbiguousTaxon, BadInput, UnknownTaxon
@@ -22,6 +21,10 @@ from kb.shipped import learnt_terms
 
 if TYPE_CHECKING:
     from kb.store.knowledge_base import KnowledgeBase
+
+
+N_NAMED = 5
+MAX_NAME_WORDS = 5  # longer texts are descriptions; the checklist is not opened for them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,18 +66,15 @@ def list_species(store: KnowledgeBase, taxa: Sequence[str] = (), *, with_missing
     """
     held = {taxon.taxon_id: taxon for taxon in store.taxa()}
     checklist = store.checklist
-    if taxa or with_missing:
-        tops = checklist.top_taxa()
-        whole = () if taxa else tuple(taxon for top in tops for taxon in checklist.species_of(top))
-        below = (found for name in taxa for found in _below(checklist, name, held.values()))
-        species = {found.taxon_id: found for found in (*whole, *below)}
+    tops = () if taxa else checklist.top_taxa()
+    listed = [found for name in taxa for found in _below(checklist, name, held.values())]
+    if with_missing:
+        listed += [taxon for top in tops for taxon in checklist.species_of(top)]
     else:
-        ids = (key for top in checklist.top_taxa() for key in checklist.species_ids(top))
-        species = {key: held[key] for key in ids if key in held}
-    outside = {} if taxa else {key: taxon for key, taxon in held.items() if key not in species}
-    wanted = [taxon for taxon in (*species.values(), *outside.values()) if with_missing or taxon.taxon_id in held]
-    entries = store.species([taxon.taxon_id for taxon in wanted if taxon.taxon_id in held])
-    by_id = {entry.taxon.taxon_id: entry for entry in entries}
+        listed += [held[key] for top in tops for key in checklist.species_ids(top) if key in held]
+    listed += () if taxa else held.values()
+    by_id = {taxon.taxon_id: taxon for taxon in listed if with_missing or taxon.taxon_id in held}
+    entries = {entry.taxon.taxon_id: entry for entry in store.species([key for key in by_id if key in held])}
     return [
         ListedSpecies(
             scientific_name=entry.taxon.scientific_name,
@@ -87,7 +87,7 @@ def list_species(store: KnowledgeBase, taxa: Sequence[str] = (), *, with_missing
             notes=entry.marks,
             taxon_id=entry.taxon.taxon_id,
         )
-        for entry in (by_id.get(taxon.taxon_id, SpeciesEntry(taxon=taxon)) for taxon in wanted)
+        for entry in (entries.get(key, SpeciesEntry(taxon=taxon)) for key, taxon in by_id.items())
     ]
 
 
@@ -113,29 +113,11 @@ def _below(checklist: Checklist, name: str, held: Collection[Taxon]) -> list[Tax
     return [*listed, *(taxon for taxon in own if taxon.taxon_id not in ids)]
 
 
-RELATIVES: tuple[Literal["genus", "family", "order"], ...] = ("genus", "family", "order")
-N_NAMED = 5
-MAX_NAME_WORDS = 5  # longer texts are descriptions; the checklist is not opened for them
-
-
 def missing_species(store: KnowledgeBase, name: str) -> Taxon | None:
     """Return the species of the checklist with that name if the knowledge base lacks it, else None."""
     taxon = store.checklist.find(name) if len(name.split()) <= MAX_NAME_WORDS else None
     is_missing = taxon is not None and taxon.rank == "species" and taxon.taxon_id not in store.taxon_ids
     return taxon if is_missing else None
-
-
-def lacks_language(store: KnowledgeBase) -> str:
-    """Return a sentence, without full stop, if no species has a name in the language of the look-up; else empty."""
-    if (language := store.language) == "en":
-        return ""
-    from kb.checklist.bird_names import speaks
-
-    if any(speaks(language, each) for taxon in store.taxa() for each in taxon.names_by_language):
-        return ""
-    return (
-        f'{capitalised(place_of(store.path))} has no names in the language "{language}": use English or scientific ones'
-    )
 
 
 def subspecies_of(store: KnowledgeBase, name: str) -> tuple[Taxon, str] | None:
@@ -156,7 +138,7 @@ def subspecies_of(store: KnowledgeBase, name: str) -> tuple[Taxon, str] | None:
 
 def relatives(store: KnowledgeBase, taxon: Taxon) -> tuple[str, list[Taxon]]:
     """Return the nearest higher taxon of a species with members in the knowledge base, and these members."""
-    for rank in RELATIVES:
+    for rank in ("genus", "family", "order"):
         name = taxon.lineage.get(rank, "")
         found = [other for other in store.taxa() if name and other.lineage.get(rank) == name]
         if found:
@@ -177,26 +159,6 @@ def why_missing(store: KnowledgeBase, taxon: Taxon) -> tuple[str, str]:
     )
 
 
-def unread_text(store: KnowledgeBase) -> str:
-    """Return a sentence on species whose articles the extractive distiller could not read; empty if there are none."""
-    entries = store.species(store.taxon_ids)
-    counts = Counter(
-        entry.source.language
-        for entry in entries
-        if entry.source is not None
-        and entry.source.language != "en"
-        and (entry.summary is None or entry.summary.distiller.startswith("extractive"))
-    )
-    if not counts:
-        return ""
-    return (
-        f"The articles of {plural(counts.total(), 'species', 'species')} are in other languages "
-        f"({', '.join(sorted(counts))}). The extractive distiller reads English alone, so their descriptions are "
-        "missing or poor: --distiller model with a model in [llm.text] writes them. Names, photos and look-ups by name "
-        "work."
-    )
-
-
 N_SUGGESTIONS = 5
 ADD = "kb add takes your own text or photo of it."
 
@@ -211,7 +173,7 @@ class FoundSpecies:
     sources: tuple[Source | None, ...]
     """The source of each statement: the article, a web page or a text of the user."""
     terms: tuple[Term, ...]
-    """The terms in the summary."""
+    """The terms with name or alias in the summary, as whole words."""
     note: str = ""
     """That the name looked for is of a subspecies."""
 
@@ -305,14 +267,9 @@ def _species(store: KnowledgeBase, taxon_id: str) -> FoundSpecies:
         entry=entry,
         quotes=quotes,
         sources=tuple(store.statement_sources(entry)),
-        terms=tuple(_used(store.terms(), text)),
+        terms=tuple(
+            term
+            for term in store.terms()
+            if any(re.search(rf"\b{re.escape(name)}s?\b", text, re.IGNORECASE) for name in (term.name, *term.aliases))
+        ),
     )
-
-
-def _used(terms: Sequence[Term], text: str) -> list[Term]:
-    """Return the terms with name or alias in the text as whole words."""
-    return [
-        term
-        for term in terms
-        if any(re.search(rf"\b{re.escape(name)}s?\b", text, re.IGNORECASE) for name in (term.name, *term.aliases))
-    ]

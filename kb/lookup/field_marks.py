@@ -53,20 +53,12 @@ class MarkIndex:
                 best = held.setdefault((group, part, look), {})
                 best[row] = max(likeness, best.get(row, 0.0))
         db.execute("CREATE TABLE species (organisms TEXT PRIMARY KEY, rows BLOB) STRICT")
-        blobs = ((group, np.array(rows, dtype=np.intp).tobytes()) for group, rows in of_group.items())
-        db.executemany("INSERT INTO species VALUES (?, ?)", blobs)
         db.execute("CREATE TABLE marks (organisms TEXT, part TEXT, look TEXT, rows BLOB, likeness BLOB) STRICT")
-        db.executemany(
-            "INSERT INTO marks VALUES (?, ?, ?, ?, ?)",
-            (
-                (
-                    *key,
-                    np.array([*best], dtype=np.intp).tobytes(),
-                    np.array([*best.values()], dtype=np.float32).tobytes(),
-                )
-                for key, best in held.items()
-            ),
-        )
+        for group, rows in of_group.items():
+            db.execute("INSERT INTO species VALUES (?, ?)", (group, np.array(rows, dtype=np.intp).tobytes()))
+        for key, best in held.items():
+            blobs = np.array([*best], dtype=np.intp).tobytes(), np.array([*best.values()], dtype=np.float32).tobytes()
+            db.execute("INSERT INTO marks VALUES (?, ?, ?, ?, ?)", (*key, *blobs))
         db.execute("CREATE INDEX by_part ON marks (organisms, part)")
         db.execute("CREATE INDEX by_look ON marks (organisms, look)")
 

@@ -67,7 +67,9 @@ def look_up(store: KnowledgeBase, query: str, encoder: TextEncoder) -> Findings:
     check_encoder(store, encoder)
     index = index_of(store)
     named = index.names.find(query)
-    mentions = [mention for mention in named if not _needs_no_definition(mention, query)]
+    plain, contents = sense_words("needs-no-definition"), set(tokens(query))
+    everyday = {each.text for each in named if each.kind == "term" and each.text.lower() in plain}
+    mentions = [each for each in named if each.text not in everyday or set(tokens(each.text)) == contents]
     is_by_description = not named
     if is_by_description:
         mentions = _described(store, index, query, encoder)
@@ -101,16 +103,10 @@ def query_parts(store: KnowledgeBase, query: str) -> list[QueryPart]:
             variant = variant_in(query, mention, mentions, terms, entry)
             looks = " ".join(fitting_sentences(sentences_of(entry), variant))
             sex_age = sex_age_part(query, mention, entry)
-        taxon_ids = () if mention.kind == "term" else mention.ids
-        parts.append(QueryPart(kind=mention.kind, text=mention.text, name=name, looks=looks, taxon_ids=taxon_ids))
-        if sex_age is not None:
-            parts.append(sex_age)
+        ids = () if mention.kind == "term" else mention.ids
+        parts.append(QueryPart(kind=mention.kind, text=mention.text, name=name, looks=looks, taxon_ids=ids))
+        parts += [] if sex_age is None else [sex_age]
     return parts
-
-
-def _needs_no_definition(mention: Mention, query: str) -> bool:
-    is_everyday = mention.kind == "term" and mention.text.lower() in sense_words("needs-no-definition")
-    return is_everyday and set(tokens(mention.text)) != set(tokens(query))
 
 
 def _ids(mentions: Sequence[Mention], kind: str) -> list[str]:
@@ -139,10 +135,9 @@ def _described_term(
     store: KnowledgeBase, index: LookupIndex, words: Sequence[str], query: str, encoder: TextEncoder
 ) -> str | None:
     # Colours are too common to make a match alone.
-    distinctive = [word for word in words if group_of(word) != "colour"]
-    if not index.word_ids or len(distinctive) < TERM_WORDS:
+    distinctive, term_ids = [word for word in words if group_of(word) != "colour"], index.word_ids
+    if not term_ids or len(distinctive) < TERM_WORDS:
         return None
-    term_ids = index.word_ids
     scores, coverage = index.term_words.match(words)
     vector = vector_of(encoder, query)
     similar = {} if vector is None else dict(store.query_terms(vector, len(index.terms)))
@@ -176,14 +171,12 @@ def _plain_stems() -> frozenset[str]:
 
 def is_plain(word: str) -> bool:
     """Return whether all parts of a word are everyday, of sexes or ages, or numbers; names of organisms are not."""
-    parts = word.lower().replace("’", "'").removesuffix("'s").removesuffix("'").split("-")
-    return all(map(_is_plain, parts))
-
-
-def _is_plain(part: str) -> bool:
-    if len(part) <= 1 or any(character.isdigit() for character in part):
-        return True
-    return any(stem(root) in _plain_stems() for root in (part, part.removesuffix("ly")))
+    return all(
+        len(part) <= 1
+        or any(map(str.isdigit, part))
+        or any(stem(root) in _plain_stems() for root in (part, part.removesuffix("ly")))
+        for part in word.lower().replace("’", "'").removesuffix("'s").removesuffix("'").split("-")
+    )
 
 
 _POSSESSIVE = re.compile(r"['’]s$")
@@ -207,6 +200,8 @@ def unexplained(query: str, found: Findings, passage: str) -> tuple[str, ...]:
         return ()
     words = list(WHOLE_WORD.finditer(query))
     said = set(tokens(passage))
+    described = {entry.taxon.taxon_id for entry in found.species if entry.summary is not None}
+    listed = [group.ids for group in found.groups]
     explained = set[int]()
     starts = [word.start() for word in words]
     names = set[int]()  # words that the next one belongs to
@@ -214,7 +209,8 @@ def unexplained(query: str, found: Findings, passage: str) -> tuple[str, ...]:
         places = range(*(bisect_left(starts, end) for end in mention.span))
         if mention.kind == "species":
             names.update(places[:-1])
-        if _explains(found, mention):
+        is_known = mention.kind == "term" or not described.isdisjoint(mention.ids)
+        if mention.ids in listed if mention.kind == "group" else is_known:
             explained.update(places)
             if mention.kind == "species" or mention.is_scientific:
                 of = {
@@ -230,7 +226,10 @@ def unexplained(query: str, found: Findings, passage: str) -> tuple[str, ...]:
             one, other = words[i][0], words[i + 1][0]
             is_kind = i + 1 in kinds and is_open[i] and _makes_a_kind(one, of=other)
             kinds |= {i} if is_kind else set()
-            names |= {i} if is_kind or _are_capitals(one, other) else set()
+            are_capitals = all(
+                word[0].isupper() and tokens(word) for word in (one, other)
+            )  # "Male Xanthagrion" is no name
+            names |= {i} if is_kind or (are_capitals and not _counts_or_qualifies(one.lower())) else set()
     gaps = {i for i, word in enumerate(words) if is_open[i] and not is_plain(word[0])}
     for first, last in runs(query, words, names):
         gaps.update(range(first, last + 2) if any(is_open[first : last + 2]) else ())
@@ -238,13 +237,6 @@ def unexplained(query: str, found: Findings, passage: str) -> tuple[str, ...]:
         gaps = {i for i, word in enumerate(words) if tokens(word[0]) and not word[0].isdigit()}
     left = runs(query, words, gaps)
     return tuple(_POSSESSIVE.sub("", query[words[first].start() : words[last].end()]) for first, last in left)
-
-
-def _explains(found: Findings, mention: Mention) -> bool:
-    described = {entry.taxon.taxon_id for entry in found.species if entry.summary is not None}
-    if mention.kind == "group":
-        return mention.ids in [group.ids for group in found.groups]
-    return mention.kind == "term" or not described.isdisjoint(mention.ids)
 
 
 def _is_noun_behind(query: str, words: Sequence[re.Match[str]], i: int, of: Collection[str | None]) -> bool:
@@ -256,12 +248,6 @@ def _is_noun_behind(query: str, words: Sequence[re.Match[str]], i: int, of: Coll
     if group is None or variant_words("beside").get(words[i][0].lower()) in EARLY_STAGES:
         return False
     return not of or not {None, group}.isdisjoint(of)
-
-
-def _are_capitals(one: str, other: str) -> bool:
-    """Return whether two words may be of one name in capitals; "Male Xanthagrion" and "Two Owls" are none."""
-    may_be = all(word[0].isupper() and tokens(word) for word in (one, other))
-    return may_be and not _counts_or_qualifies(one.lower())
 
 
 def _counts_or_qualifies(lower: str) -> bool:

@@ -11,7 +11,6 @@ import math
 import sqlite3
 from collections.abc import Callable, Iterable
 from copy import copy
-from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -25,8 +24,8 @@ from data.contracts import TextEncoder
 from data.errors import FieldmarkError, MissingRequirement, SpaceMismatch
 from data.files import SelfClosing, sha256_hex, write_atomic
 from data.lexicon.words import WHOLE_WORD, tokens
-from data.records import Source, Term, WebAnswer
-from data.starter.knowledge import LICENCE, read_terms
+from data.records import Term, WebAnswer
+from data.starter.knowledge import read_terms
 from fieldmark import fieldmark_version
 from kb.checklist.names import fold
 from kb.lookup.mentions import NameFinder
@@ -159,24 +158,20 @@ class LookupIndex:
     def with_terms(self, terms: Iterable[Term]) -> LookupIndex:
         """Return an index that has these terms too."""
         found = copy(self)
-        found._fill(self._stored | {term.term_id: term for term in terms})
+        found._fill(self.stored | {term.term_id: term for term in terms})
         return found
 
     def _fill(self, terms: dict[str, Term]) -> None:
-        self._stored = terms
-        stored = sorted(self._stored.values(), key=lambda term: term.name)
-        every = [*stored, *(term for term in self._glossary if term.term_id not in self._stored)]
+        self.stored = terms
+        every = sorted(terms.values(), key=lambda term: term.name)
+        every += [term for term in self._glossary if term.term_id not in terms]
         words = [term for term in every if not isinstance(term, WebAnswer)]
-        answers = sorted((term for term in every if isinstance(term, WebAnswer)), key=lambda answer: answer.asked_on)
         self.names = NameFinder(self.taxa, words)
         self.terms = {term.term_id: term for term in every}
         self.term_words = WordIndex.of(" ".join((t.name, *t.aliases, t.definition, t.look_for)) for t in words)
         self.word_ids = tuple(term.term_id for term in words)
-        self._answers = {query_key(answer.name): answer for answer in answers}
-
-    def is_stored(self, term_id: str) -> bool:
-        """Return whether a term is in the store or was learnt."""
-        return term_id in self._stored
+        answers = (term for term in every if isinstance(term, WebAnswer))
+        self._answers = {query_key(each.name): each for each in sorted(answers, key=lambda answer: answer.asked_on)}
 
     def answer_to(self, query: str) -> WebAnswer | None:
         """Return the stored answer to the same query, or to one with the same contents."""
@@ -227,13 +222,4 @@ def vector_of(encoder: TextEncoder, text: str) -> FloatArray | None:
 def glossary_of(store: KnowledgeBase) -> list[Term]:
     """Return the glossary terms that the user of a knowledge base did not remove."""
     removed_names = {fold(name) for name in removed(store.ledger)}
-    return [term for term in shipped_terms() if fold(term.name) not in removed_names]
-
-
-@cache
-def shipped_terms() -> tuple[Term, ...]:
-    """Return the shipped terms, each with the glossary as its source."""
-    return tuple(
-        replace(term, source=Source(title=f"{term.name}, in Fieldmark's glossary", licence=LICENCE))
-        for term in read_terms()
-    )
+    return [term for term in read_terms() if fold(term.name) not in removed_names]

@@ -10,8 +10,6 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal
 
-from rapidfuzz import fuzz, process
-
 from data.lexicon.words import (
     VISUAL_GROUPS,
     WHOLE_WORD,
@@ -201,7 +199,8 @@ class NameFinder:
                     self._species.setdefault(key, taxon.taxon_id)
                 if len(name.split()) == 1:
                     self._one_word.add(key)
-            for group in _groups(taxon):
+            above = (taxon.lineage.get(rank, "") for rank in ("genus", "family", "order"))
+            for group in {*filter(None, above), taxon.scientific_name.split(" ")[0]}:
                 self._groups.setdefault(fold(group), []).append(taxon.taxon_id)
         self._add_english_groups(taxa)
         self._own_groups = [group for group, _ in Counter(self._organisms.values()).most_common()]
@@ -214,16 +213,14 @@ class NameFinder:
                     for key in keys:
                         if term not in (held := table.setdefault(key, [])):
                             held.append(term)
-        named = [(fold(name), taxon.taxon_id) for taxon in taxa for name in taxon.names]
-        self._folded_names, self._owners = [name for name, _ in named], [taxon_id for _, taxon_id in named]
 
     def _add_english_groups(self, taxa: Sequence[Taxon]) -> None:
         """Register groups by the last word of English names, and families by their English names."""
         by_last_word: dict[str, list[str]] = {}
         for taxon in taxa:
-            heads = {
-                head for name in taxon.common_names if len(parts := name.split()) > 1 for head in _heads(parts[-1])
-            }
+            lasts = {parts[-1].lower() for name in taxon.common_names if len(parts := name.split()) > 1}
+            lasts |= {re.split(r"[-’']", last)[-1] for last in lasts}
+            heads = {fold(last) for last in lasts if len(last) > 2 and group_of(last) != "part" and last != "eater"}
             for head in heads - sense_words("too-general"):  # Grey Go-away-bird
                 by_last_word.setdefault(head, []).append(taxon.taxon_id)
         for group, english in english_groups().items():
@@ -278,7 +275,8 @@ class NameFinder:
         run = words[places.start : places.stop]
         start = run[0].start()
         text = query[start : run[-1].end()]
-        forms = _with_singulars([match[0] for match in run])
+        *first, last = (match[0] for match in run)
+        forms = dict.fromkeys(fold(" ".join([*first, form])) for form in singulars(last.lower()))
         keys = [key for key in forms if len(run) == 1 or key not in self._one_word]
         senses = self._terms_named(text)
         if not senses and not any(key in self._species or key in self._groups for key in keys):
@@ -300,10 +298,9 @@ class NameFinder:
             ids = tuple(sense.term_id for sense in (senses if is_of_another else [term]))
             return Mention(kind="term", text=text, ids=ids, start=start)
         for key in keys:
-            if key in self._english:
-                is_group = (
-                    is_technical and _stands_alone(before) and group_of_noun(after) in (None, "birds")
-                )  # no "hawk moth"
+            if key in self._english:  # "two owls"; but a "spotted owl" is an unknown species, and no "hawk moth"
+                stands_alone = not before or may_precede_a_group(before) or before.isdigit()
+                is_group = is_technical and stands_alone and group_of_noun(after) in (None, "birds")
             else:
                 is_group = text.strip() == query.strip() or (text[0].isupper() and text not in _ALSO_ENGLISH)
             if key in self._groups and is_group:
@@ -322,24 +319,6 @@ class NameFinder:
         """Return, of terms of one name, that of the groups of the knowledge base, else the first."""
         return term_of_group(senses, (), self._own_groups) or senses[0]
 
-    def closest(self, text: str, n: int = 5, *, at_least: float = 0.8) -> list[tuple[str, float]]:
-        """Return up to `n` `(taxon_id, likeness)` of species with a similar name, nearest first."""
-        names, least = self._folded_names, 100 * at_least
-        best: dict[str, float] = {}
-        for _, score, row in process.extract(fold(text), names, scorer=fuzz.ratio, score_cutoff=least, limit=None):
-            best[self._owners[row]] = max(score / 100, best.get(self._owners[row], 0.0))
-        return sorted(best.items(), key=lambda item: (-item[1], item[0]))[:n]
-
-
-def _groups(taxon: Taxon) -> set[str]:
-    groups = {taxon.lineage[rank] for rank in ("genus", "family", "order") if rank in taxon.lineage}
-    return groups | {taxon.scientific_name.split(" ")[0]}
-
-
-def _with_singulars(words: Sequence[str]) -> list[str]:
-    """Return the folded words joined, as they are and with the last one in the singular."""
-    return list(dict.fromkeys(fold(" ".join([*words[:-1], last])) for last in singulars(words[-1].lower())))
-
 
 def _forms(name: str) -> tuple[list[str], list[str]]:
     """Return the equal forms of a term (as is, singulars), and those without -ing or -ed."""
@@ -353,17 +332,6 @@ def _forms(name: str) -> tuple[list[str], list[str]]:
         if root != last and len(root) >= 3:
             stems += [root, root + "e", root[:-1]] if root[-1] == root[-2] else [root, root + "e"]
     return [" ".join([*before, form]) for form in singulars(last)], [" ".join([*before, form]) for form in stems]
-
-
-def _heads(last: str) -> set[str]:
-    """Return the group names from the last word of an English name; body parts are not group names."""
-    whole, part = last.lower(), re.split(r"[-’']", last.lower())[-1]
-    return {fold(head) for head in (whole, part) if len(head) > 2 and group_of(head) != "part" and head != "eater"}
-
-
-def _stands_alone(before: str) -> bool:
-    """Return whether a word means a whole group: "two owls" does; a "spotted owl" is an unknown species."""
-    return not before or may_precede_a_group(before) or before.isdigit()
 
 
 def term_of_group(senses: Sequence[Term], named: Collection[str], own: Sequence[str] = ()) -> Term | None:

@@ -44,18 +44,13 @@ NOT_ORDINARY = "The usual colours and markings of the species are left out: they
 
 def compose(store: KnowledgeBase, query: str, found: Findings) -> Context:
     """Return the context of a query: a search model's answer whole, then terms, species and members of small groups."""
-    members = described_members(store, found)
-    parts: list[str] = []
-    sources: list[Source | None] = []
-    for term in found.terms:
-        if text := term_passage(term, query):
-            parts.append(text)
-            sources.append(term.source)
-    for entry in (*found.species, *members):
-        words = MAX_MEMBER_WORDS if entry in members else MAX_SENTENCE_WORDS
-        if text := species_passage(entry, found, query, max_words=words):
-            parts.append(text)
-            sources += store.sources_of_text(entry, text)
+    told = _passages(store, found, query)
+    parts = [text for text, _ in told]
+    sources = [
+        source
+        for text, of in told
+        for source in ([of.source] if isinstance(of, Term) else store.sources_of_text(of, text))
+    ]
     answer = found.answer
     cited = () if answer is None else answer.citations or (answer.source,)
     passage = "\n".join(filter(None, ("" if answer is None else answer.definition, " ".join(parts))))
@@ -97,23 +92,31 @@ def _group_line(store: KnowledgeBase, group: Mention, fit: Mapping[str, float]) 
         rank: Literal["family", "genus"] = "genus" if group.is_scientific and len(families) == 1 else "family"
         above = Counter(taxon.lineage.get(rank, "") for taxon in members)
         if "" not in above and (rank == "family" or len(above) > 1):
-            listed = [_counted(name, n) for name, n in above.most_common(MAX_GROUP_MEMBERS)]
+            counted = ((name, english_group(name), n) for name, n in above.most_common(MAX_GROUP_MEMBERS))
+            listed = [f"{name} ({f'{english}, ' if english else ''}{n} species)" for name, english, n in counted]
             n_all = len(above)
     more = f" and {n_all - len(listed)} more" if n_all > len(listed) else ""
     return f"{capitalised(group.text)}: {', '.join(listed)}{more}"
 
 
-def _counted(name: str, n: int) -> str:
-    english = f"{names}, " if (names := english_group(name)) else ""
-    return f"{name} ({english}{n} species)"
+def _passages(
+    store: KnowledgeBase, found: Findings, query: str, *, max_words: int | None = None
+) -> list[tuple[str, Term | SpeciesEntry]]:
+    """Return the passages of terms, described species and the members of small groups, each with its origin.
 
-
-def described_members(store: KnowledgeBase, found: Findings) -> list[SpeciesEntry]:
-    """Return the described species of small groups, except those found by their own names."""
+    A species has its first few sentences, or `max_words` words.
+    """
     described = {entry.taxon.taxon_id for entry in found.species}
-    small = [group.ids for group in found.groups if len(group.ids) <= MAX_DESCRIBED_MEMBERS]
-    ids = dict.fromkeys(i for members in small for i in members if i not in described)
-    return [entry for entry in store.species(list(ids)) if entry.summary is not None]
+    small = (group.ids for group in found.groups if len(group.ids) <= MAX_DESCRIBED_MEMBERS)
+    members = store.species(list(dict.fromkeys(i for ids in small for i in ids if i not in described)))
+    told: list[tuple[str, Term | SpeciesEntry]] = [(term_passage(term, query), term) for term in found.terms]
+    for entries, words in ((found.species, MAX_SENTENCE_WORDS), (members, MAX_MEMBER_WORDS)):
+        n_sentences = MAX_SENTENCES if max_words is None else None
+        told += [
+            (species_passage(entry, found, query, max_words=max_words or words, max_sentences=n_sentences), entry)
+            for entry in entries
+        ]
+    return [(text, of) for text, of in told if text]
 
 
 def term_passage(term: Term, query: str = "") -> str:
@@ -137,39 +140,19 @@ def fitting_text(text: str, term: Term, query: str) -> str:
 
 
 def species_passage(
-    entry: SpeciesEntry, found: Findings, query: str, *, max_words: int, max_sentences: int | None = MAX_SENTENCES
+    entry: SpeciesEntry, found: Findings, query: str, *, max_words: int, max_sentences: int | None
 ) -> str:
-    """Return the names of a species and the sentences that say most on the query; nothing without a description."""
-    if entry.summary is None:
-        return ""
-    sentences, caution = told_of(entry, found, query)
-    chosen: list[str] = []
-    words = 0
-    for sentence in sentences[:max_sentences]:
-        words += len(sentence.split())
-        if chosen and words > max_words:
-            break
-        chosen.append(sentence)
-    return f"{name_of(entry)}: {' '.join([*chosen, *caution])}"
-
-
-def name_of(entry: SpeciesEntry) -> str:
-    """Return the English and scientific name of a species."""
-    taxon = entry.taxon
-    return f"{taxon.common_name} ({taxon.scientific_name})" if taxon.common_names else taxon.scientific_name
-
-
-def told_of(entry: SpeciesEntry, found: Findings, query: str) -> tuple[list[str], list[str]]:
-    """Return the sentences of a description that hold for the variant asked, and a caution on those left out.
+    """Return the names of a species and the sentences that hold for the variant asked; nothing without a description.
 
     Sentences on the variant and with most words of the query come first, those on larvae and pupae that it does not ask
-    for last. There is no caution if all marks hold, or for a sex, age or stage of life with its own.
+    for last. A caution on the ones left out ends it, unless all marks hold, or a sex, age or stage has its own.
     """
-    statements = sentences_of(entry)
-    name = next((mention for mention in found.mentions if entry.taxon.taxon_id in mention.ids), None)
-    variant = variant_in(query, name, found.mentions, found.terms, entry) if name is not None else frozenset()
-    own = set(tokens(" ".join((*entry.taxon.common_names, entry.taxon.scientific_name))))
-    asked = set(tokens(query)) - own
+    if entry.summary is None:
+        return ""
+    statements, taxon = sentences_of(entry), entry.taxon
+    mention = next((mention for mention in found.mentions if taxon.taxon_id in mention.ids), None)
+    variant = variant_in(query, mention, found.mentions, found.terms, entry) if mention is not None else frozenset()
+    asked = set(tokens(query)) - set(tokens(" ".join((*taxon.common_names, taxon.scientific_name))))
 
     def fit(text: str) -> int:
         stated = kinds_in(text)
@@ -179,7 +162,13 @@ def told_of(entry: SpeciesEntry, found: Findings, query: str) -> tuple[list[str]
     fitting = fitting_sentences(statements, variant)
     has_own = not variant & {"colour", "hybrid"} and states_looks(fitting)
     caution = [] if variant <= {"male"} or has_own or fitting == statements else [NOT_ORDINARY]
-    return sorted(fitting, key=fit, reverse=True), caution
+    chosen: list[str] = []
+    for sentence in sorted(fitting, key=fit, reverse=True)[:max_sentences]:
+        if chosen and len(" ".join((*chosen, sentence)).split()) > max_words:
+            break
+        chosen.append(sentence)
+    name = f"{taxon.common_name} ({taxon.scientific_name})" if taxon.common_names else taxon.scientific_name
+    return f"{name}: {' '.join([*chosen, *caution])}"
 
 
 def _ended(text: str) -> str:
@@ -231,24 +220,24 @@ def write_passage(
         _log.warning("The passage on %r is put together without the model: %s", answer.query, problem)
         sources.unwritten.add(answer.query)
         return answer
-    numbers = {number: i for i, number in enumerate(dict.fromkeys(n for _, cited in sentences for n in cited), start=1)}
-    parts = [f"{text} {''.join(f'[{numbers[n]}]' for n in cited)}" for text, cited in sentences]
+    numbers = list(dict.fromkeys(number for _, cited in sentences for number in cited))
+    marks = {number: f"[{place}]" for place, number in enumerate(numbers, start=1)}
     return replace(
-        answer, passage=" ".join(parts), written_by=chat.name, sources=tuple(texts[number - 1][1] for number in numbers)
+        answer,
+        passage=" ".join(f"{text} {''.join(map(marks.__getitem__, cited))}" for text, cited in sentences),
+        written_by=chat.name,
+        sources=tuple(texts[number - 1][1] for number in numbers),
     )
 
 
 def texts_of(found: Findings, store: KnowledgeBase, query: str) -> list[Text]:
     """Return the texts that hold for the query, each with its source or its name as source."""
-    texts = [
-        (text, term.source or Source(title=term.name)) for term in found.terms if (text := term_passage(term, query))
+    told = _passages(store, found, query, max_words=MAX_TEXT_WORDS)
+    names = (of.name if isinstance(of, Term) else of.taxon.common_name for _, of in told)
+    return [
+        (" ".join(text.split()[:MAX_TEXT_WORDS]), of.source or Source(title=name))
+        for (text, of), name in zip(told, names, strict=True)
     ]
-    texts += [
-        (text, entry.source or Source(title=entry.taxon.common_name))
-        for entry in (*found.species, *described_members(store, found))
-        if (text := species_passage(entry, found, query, max_words=MAX_TEXT_WORDS, max_sentences=None))
-    ]
-    return [(" ".join(text.split()[:MAX_TEXT_WORDS]), source) for text, source in texts]
 
 
 def request_for(query: str, texts: Sequence[Text], prompts: DistilPrompts) -> ChatRequest:

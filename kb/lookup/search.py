@@ -6,21 +6,23 @@ import re
 import sqlite3
 from collections.abc import Callable, Iterable
 from functools import cache
+from itertools import combinations
 
 import numpy as np
 from rapidfuzz.distance import OSA
 
 from data.contracts import TextEncoder
-from data.lexicon.words import VISUAL_GROUPS, column, group_of_taxon, groups, tokens, variants
+from data.lexicon.appearance import appearance
+from data.lexicon.words import BIRDS, VISUAL_GROUPS, column, group_of_taxon, groups, tokens, variants
 from data.records import TaxonMatch
-from data.words import nearest
+from data.words import likenesses, nearest
 from kb.checklist.names import fold
 from kb.checklist.selection import taxa_named
 from kb.lookup.entries import MAX_NAME_WORDS, relatives, subspecies_of
 from kb.lookup.field_marks import MarkIndex
 from kb.lookup.findings import is_plain
 from kb.lookup.lookup_index import LookupIndex, check_encoder, index_of, kept, vector_of
-from kb.lookup.variants import words_of_any
+from kb.lookup.variants import EARLY_STAGES
 from kb.store.knowledge_base import KnowledgeBase
 
 MIN_LETTERS = 4  # of a word that is corrected: shorter ones are one letter away from too many others
@@ -52,8 +54,7 @@ def corrected(word: str, is_known: Callable[[str], bool] = lambda word: False) -
 
 def is_listed(word: str) -> bool:
     """Return whether a lower-case word, its singular or its base form is in the lexicon."""
-    listed = _listed()
-    return word in listed or any(form in listed for form in variants(word))
+    return not _listed().isdisjoint((word, *variants(word)))
 
 
 @cache
@@ -91,6 +92,7 @@ MIN_SIMILARITY = 0.35
 # Points of names: above any description for a species, below it for a group ("owl") within a text.
 NAME, NAME_IN_TEXT, NAME_BEGUN = 3.0, 2.5, 2.2
 GROUP, GROUP_IN_TEXT, FAMILY_IN_TEXT = 2.0, 0.6, 0.4
+N_NEAR, NEAR_NAME = 5, 0.8  # species with a misspelt name, and the likeness of the two
 
 
 def search(store: KnowledgeBase, text: str, encoder: TextEncoder, *, n: int = 10) -> list[TaxonMatch]:
@@ -144,12 +146,18 @@ def search(store: KnowledgeBase, text: str, encoder: TextEncoder, *, n: int = 10
 
 
 def _words_of_all(store: KnowledgeBase) -> frozenset[str]:
-    return frozenset(tokens(" ".join(words_of_any(index_of(store).taxa))))
+    """Return words that tell no species apart ("butterfly", "larva"); none if there are birds, whose words count."""
+    kinds = {group_of_taxon(taxon.lineage, taxon.scientific_name) for taxon in index_of(store).taxa}
+    found: set[str] = set()
+    for looks in map(appearance, kinds if BIRDS not in kinds else ()):
+        named = {*looks.adults, *(word for word, stage in looks.others.items() if stage in EARLY_STAGES)}
+        found |= {word for word in named if looks.part_at([word], 0) in (None, looks.whole)}
+    return frozenset(tokens(" ".join(found)))
 
 
 def _name_points(store: KnowledgeBase, index: LookupIndex, text: str) -> dict[str, float]:
     """Return taxon_id -> points of the species named in the text."""
-    wanted = fold(text)
+    wanted, named = fold(text), store.derived(_folded_names)
     points: dict[str, float] = {}
     for mention in index.names.find(text):
         is_all = fold(mention.text) == wanted
@@ -167,14 +175,19 @@ def _name_points(store: KnowledgeBase, index: LookupIndex, text: str) -> dict[st
             given |= {taxon_id: GROUP + NAME / n for n, taxon_id in enumerate(held, 1)}
             points |= {taxon_id: max(points.get(taxon_id, 0.0), value) for taxon_id, value in given.items()}
     if len(wanted) >= 3:
-        begun = (taxon_id for name, taxon_id in store.derived(_folded_names) if name.startswith(wanted))
+        begun = (taxon_id for name, taxon_id in named if name.startswith(wanted))
         points |= {taxon_id: max(points.get(taxon_id, 0.0), NAME_BEGUN) for taxon_id in begun}
     for taxon in index.taxa:  # names in other languages, which would be taken for other words within a text
         if taxon.names_by_language and wanted in map(fold, taxon.all_names):
             points[taxon.taxon_id] = NAME
     if points or len(text.split()) > MAX_NAME_WORDS:
         return points
-    return _points_of_checklist(store, index, text) or {key: GROUP * near for key, near in index.names.closest(text)}
+    if listed := _points_of_checklist(store, index, text):
+        return listed
+    near = likenesses(wanted, (name for name, _ in named), at_least=NEAR_NAME)
+    for name, taxon_id in named:
+        points[taxon_id] = max(points.get(taxon_id, 0.0), GROUP * near.get(name, 0.0))
+    return dict(sorted(points.items(), key=lambda item: -item[1])[:N_NEAR])
 
 
 def _folded_names(store: KnowledgeBase) -> list[tuple[str, str]]:
@@ -226,13 +239,11 @@ def suggestions(store: KnowledgeBase, query: str, *, n: int = 3) -> list[str]:
     names = {fold(name): taxon.common_name for taxon in index.taxa for name in taxon.names} | terms
     known = {word for mention in index.names.find(query) for word in mention.text.split()}
     found: dict[str, None] = {}
-    for first in range(len(words)):
-        for run in (words[first:end] for end in range(first + 1, min(first + MAX_RUN_WORDS, len(words)) + 1)):
-            if known.intersection(run) or all(map(is_plain, run)):
-                continue
-            typed = fold(" ".join(run))
-            if len(typed) >= MIN_NAME_LETTERS and not is_listed(typed):
-                near = nearest(typed, names, 1, at_least=MIN_LIKENESS)
-                near += [key for key in terms if OSA.distance(typed, key, score_cutoff=1) == 1]
-                found |= dict.fromkeys(names[key] for key in near if key != typed)
+    for run in (words[first:end] for first, end in combinations(range(len(words) + 1), 2)):
+        typed = fold(" ".join(run))
+        is_known = bool(known.intersection(run)) or all(map(is_plain, run)) or is_listed(typed)
+        if len(run) <= MAX_RUN_WORDS and len(typed) >= MIN_NAME_LETTERS and not is_known:
+            near = nearest(typed, names, 1, at_least=MIN_LIKENESS)
+            near += [key for key in terms if OSA.distance(typed, key, score_cutoff=1) == 1]
+            found |= dict.fromkeys(names[key] for key in near if key != typed)
     return list(found)[:n]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 
 from data.lexicon.appearance import appearance
-from data.lexicon.words import BIRDS, WHOLE_WORD, column, group_of, group_of_taxon, groups, words_of
-from data.records import QueryPart, SpeciesEntry, Taxon, Term
+from data.lexicon.words import WHOLE_WORD, column, group_of, group_of_taxon, groups, words_of
+from data.records import QueryPart, SpeciesEntry, Term
 from data.words import capitalised
 from kb.lookup.mentions import Mention, word_lists
 
@@ -62,6 +62,7 @@ _OTHER_ANIMALS = frozenset(("its", "their", "his", "her", "with", "feeding", "fe
 _LOOKS = ("colour", "pattern")
 _BETWEEN_NAMES = (*_LOOKS, "shape", "size", "who")
 _PASSED = frozenset(("plumage", "butterfly", "moth"))
+_NEAR = 2  # other words between the sex and the name: "a male breeding Mallard"
 _PLUMAGES = frozenset(("nonbreeding", "breeding"))
 
 Variant = frozenset[str]
@@ -150,7 +151,7 @@ def fitting_sentences(sentences: Sequence[str], variant: Variant) -> list[str]:
             for clause, stated in clauses
             if _holds(clause, stated, variant, are_alike=are_alike, has_plumages=has_plumages)
         ]
-        found += [sentence] if len(kept) == len(clauses) else [_sentence("; ".join(kept))] if kept else []
+        found += [sentence] if len(kept) == len(clauses) else [f"{capitalised('; '.join(kept))}."] if kept else []
     return found if variant else list(sentences)
 
 
@@ -163,10 +164,6 @@ def _clauses(sentence: str) -> list[tuple[str, frozenset[str]]]:
             stated = kinds_in(clause) or stated  # "the female is brown; a dark line runs through the eye"
             found.append((clause, stated))
     return found
-
-
-def _sentence(text: str) -> str:
-    return f"{capitalised(text)}."
 
 
 def states_looks(sentences: Sequence[str]) -> bool:
@@ -200,19 +197,6 @@ def _holds(clause: str, stated: frozenset[str], variant: Variant, *, are_alike: 
     return "male" in variant or (not variant & _YOUNG and are_alike)
 
 
-def words_of_any(taxa: Iterable[Taxon]) -> Collection[str]:
-    """Return the words that tell no species apart ("butterfly", "larva"); empty if one is a bird, whose words count."""
-    groups = {group_of_taxon(taxon.lineage, taxon.scientific_name) for taxon in taxa}
-    found = set()
-    for looks in map(appearance, groups if BIRDS not in groups else ()):
-        named = {*looks.adults, *(word for word, stage in looks.others.items() if stage in EARLY_STAGES)}
-        found |= {word for word in named if looks.part_at([word], 0) in (None, looks.whole)}
-    return found
-
-
-_NEAR = 2  # other words between the sex and the name: "a male breeding Mallard"
-
-
 def sex_age_part(query: str, mention: Mention, entry: SpeciesEntry) -> QueryPart | None:
     """Return the sex or age before or directly after a species' name; None if the summary does not tell it apart."""
     from kb.distill.subjects import stated_subject  # not for look-ups
@@ -224,15 +208,13 @@ def sex_age_part(query: str, mention: Mention, entry: SpeciesEntry) -> QueryPart
     wanted = kinds.get(word.lower())
     # "Young birds look like the female" tells of the young.
     clauses = [
-        (clause, {subject} if (subject := stated_subject(clause)) else stated)
+        (f"{capitalised(clause)}.", {subject} if (subject := stated_subject(clause)) else stated)
         for sentence in sentences_of(entry)
         for clause, stated in _clauses(sentence)
     ]
-    own = [_sentence(clause) for clause, stated in clauses if wanted in stated]
-    others = [
-        _sentence(clause) for clause, stated in clauses if stated & {*SEXES_AND_AGES, "adult"} and wanted not in stated
-    ]
-    unlike = others or [_sentence(clause) for clause, stated in clauses if not stated & SEXES_AND_AGES]
+    own = [clause for clause, stated in clauses if wanted in stated]
+    others = [clause for clause, stated in clauses if stated & {*SEXES_AND_AGES, "adult"} and wanted not in stated]
+    unlike = others or [clause for clause, stated in clauses if not stated & SEXES_AND_AGES]
     if not own or not unlike:
         return None
     return QueryPart(

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from data.lexicon.words import WHOLE_WORD, groups
 from data.records import Article, FetchedPage, PageRef, Term
-from data.words import singulars
+from data.words import singulars, without_qualifier
 from kb.checklist.names import fold
 from kb.distill.terms import term_from_article, term_id
-from kb.lookup.mentions import groups_in, runs, sense_words
+from kb.lookup.mentions import Mention, groups_in, runs, sense_words
 from kb.sources.mediawiki.wiki_client import TITLES_PER_REQUEST
 from kb.sources.mediawiki.wiki_pages import WikiPage, WikiPages
 from kb.sources.mediawiki.wiki_source import WikipediaSource
@@ -20,17 +19,8 @@ MAX_PAGES, N_HITS = 3, 5  # articles fetched for one query, and hits of the wiki
 MAX_PHRASE_WORDS = 4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Phrase:
-    """Words of a query that may be a name."""
-
-    text: str
-    start: int
-    end: int
-
-
 class WikiTerms:
-    """Explains words by wiki articles on organisms with their title or redirect; an `Explainer` for `kb.context`."""
+    """Explains words by wiki articles on organisms with their title or redirect."""
 
     def __init__(self, source: WikipediaSource) -> None:
         self._source = source
@@ -44,42 +34,38 @@ class WikiTerms:
         phrases = phrases_of(query, known=known)
         if not phrases:
             return []
-        found = self._by_title(phrases) or self._by_search(query, phrases)
-        chosen: list[tuple[Phrase, WikiPage]] = []
-        for phrase, page in sorted(found, key=lambda pair: (pair[0].start - pair[0].end, pair[0].start)):
-            is_free = all(phrase.end <= other.start or other.end <= phrase.start for other, _ in chosen)
-            if len(chosen) < MAX_PAGES and is_free:
+        titles: dict[Mention, list[str]] = {}
+        for phrase in phrases:
+            if sum(map(len, titles.values())) + len(listed := _titles(phrase.text)) <= TITLES_PER_REQUEST:
+                titles[phrase] = listed
+        found = self._articles(titles) or self._articles(self._hits(query, phrases))
+        chosen: list[tuple[Mention, WikiPage]] = []
+        for phrase, page in sorted(found, key=lambda pair: (-len(pair[0].text), pair[0].start)):
+            (start, end), taken = phrase.span, [other.span for other, _ in chosen]
+            if len(chosen) < MAX_PAGES and all(end <= first or last <= start for first, last in taken):
                 chosen.append((phrase, page))
         terms = [self._term(phrase, page) for phrase, page in sorted(chosen, key=lambda pair: pair[0].start)]
         return list({term.term_id: term for term in terms if term is not None}.values())
 
-    def _by_title(self, phrases: Sequence[Phrase]) -> list[tuple[Phrase, WikiPage]]:
-        tries = {phrase: _titles(phrase.text) for phrase in phrases}
-        titles: dict[str, None] = {}
-        for listed in tries.values():
-            if len(titles) + len(listed) <= TITLES_PER_REQUEST:
-                titles |= dict.fromkeys(listed)
-        pages = self._pages.look_up(list(titles))
-        firsts = (
-            (phrase, [pages[title] for title in listed if title in pages][:1]) for phrase, listed in tries.items()
-        )
-        return [(phrase, page) for phrase, first in firsts for page in first if _is_article(page)]
+    def _articles(self, titles: Mapping[Mention, Sequence[str]]) -> list[tuple[Mention, WikiPage]]:
+        """Return the first article with one of its titles for each phrase."""
+        pages = self._pages.look_up([title for listed in titles.values() for title in listed])
+        articles = {t: page for t, page in pages.items() if page.namespace == 0 and not page.clues.is_disambiguation}
+        named = ((phrase, [articles[t] for t in listed if t in articles]) for phrase, listed in titles.items())
+        return [(phrase, found[0]) for phrase, found in named if found]
 
-    def _by_search(self, query: str, phrases: Sequence[Phrase]) -> list[tuple[Phrase, WikiPage]]:
-        """Return the first search hits with a title, without qualifier, in the query."""
+    def _hits(self, query: str, phrases: Sequence[Mention]) -> dict[Mention, list[str]]:
+        """Return the first hits of a search whose title, without qualifier, is in the query."""
         by_name = {fold(form): phrase for phrase in reversed(phrases) for form in _titles(phrase.text)}
-        hits = {
-            title: by_name[key]
-            for title, redirect in self._pages.search(query, N_HITS)
-            for key in (fold(_bare_title(title)), fold(_bare_title(redirect or "")))
-            if key in by_name
-        }
-        pages = self._pages.look_up(list(hits)) if hits else {}
-        known = [(phrase, pages[title]) for title, phrase in hits.items() if title in pages]
-        return [(phrase, page) for phrase, page in known if _is_article(page)]
+        hits: dict[Mention, list[str]] = {}
+        for title, redirect in self._pages.search(query, N_HITS):
+            for name in (title, redirect or ""):
+                if (phrase := by_name.get(fold(without_qualifier(name)))) is not None:
+                    hits.setdefault(phrase, []).append(title)
+        return hits
 
-    def _term(self, phrase: Phrase, page: WikiPage) -> Term | None:
-        name = _bare_title(page.title)
+    def _term(self, phrase: Mention, page: WikiPage) -> Term | None:
+        name = without_qualifier(page.title)
         ref = PageRef(subject_id=term_id(name), title=page.title, revision=page.revision)
         for _, fetched in self._source.fetch([ref]):
             if isinstance(fetched, FetchedPage):
@@ -91,7 +77,7 @@ class WikiTerms:
         return None
 
 
-def phrases_of(query: str, *, known: Collection[str]) -> list[Phrase]:
+def phrases_of(query: str, *, known: Collection[str]) -> list[Mention]:
     """Return possible names in a query, longest first, without stop words and `known` words."""
     masked = query
     for text in known:
@@ -99,7 +85,7 @@ def phrases_of(query: str, *, known: Collection[str]) -> list[Phrase]:
     words = list(WHOLE_WORD.finditer(masked))
     places = {i for i, word in enumerate(words) if word[0].lower() not in groups()["stop"] and not word[0].isdigit()}
     found = [
-        Phrase(text=masked[words[i].start() : words[j].end()], start=words[i].start(), end=words[j].end())
+        Mention(kind="term", text=masked[words[i].start() : words[j].end()], ids=(), start=words[i].start())
         for first, last in runs(masked, words, places)
         for i in range(first, last + 1)
         for j in range(i, min(i + MAX_PHRASE_WORDS, last + 1))
@@ -115,14 +101,6 @@ def _titles(text: str) -> list[str]:
     forms = [" ".join([*before, form]) for form in singulars(last)]
     cased = [form for name in forms for form in (name[:1].upper() + name[1:].lower(), name[:1].upper() + name[1:])]
     return list(dict.fromkeys(cased))
-
-
-def _bare_title(title: str) -> str:
-    return re.sub(r"\s*\([^)]*\)$", "", title)
-
-
-def _is_article(page: WikiPage) -> bool:
-    return page.namespace == 0 and not page.clues.is_disambiguation
 
 
 def _is_about_life(article: Article, term: Term) -> bool:

@@ -24,7 +24,7 @@ from data.files import write_atomic, writer_lock
 from data.records import STAGES, Progress, Stage, Status, Taxon, Term
 from fieldmark import fieldmark_version
 from kb.checklist.wiki_checklist import WithTaxoboxes
-from kb.distill.distiller_names import DistillerName
+from kb.distill import DistillerName
 from kb.distill.distillers import AnyDistiller, distiller_for
 from kb.distill.model import ModelDistiller
 from kb.pipeline.settings import DEFAULTS, BuildSettings

@@ -16,7 +16,7 @@ from data.engines.contract import LOCAL, Engine
 from data.errors import UsageError
 from data.files import writer_lock
 from data.records import Failure, PageRef, Progress, Stage, Taxon, Update
-from kb.distill.distiller_names import DistillerName
+from kb.distill import DistillerName
 from kb.distill.distillers import AnyDistiller, AsyncDistiller, distiller_for, kind_of, name_for
 from kb.distill.model import ModelDistiller
 from kb.pipeline.builder import begin, run_stages, write_manifest

@@ -21,7 +21,7 @@ from data.errors import BadInput, FieldmarkError
 from data.files import sha256_hex
 from data.records import Article, Source, Taxon
 from kb.distill.extractive import visual_part
-from kb.distill.sentences import SectionKind, section_kinds
+from kb.distill.sentences import SectionKind, sections_of
 from kb.distill.subjects import NameHider, stated_subject
 from kb.sources.mediawiki.article_parser import parse_article
 from training.distill.labelled import DIGEST_DIGITS
@@ -114,7 +114,7 @@ def saved_sentences(folder: Path) -> Iterator[Sentence]:
     Raises:
         BadInput: if a page is missing or differs from the labelled one.
     """
-    pages: dict[str, tuple[Article, list[SectionKind]]] = {}
+    pages: dict[str, Article] = {}
     for row in _rows(SAVED):
         title = row["title"]
         if title not in pages:
@@ -122,14 +122,12 @@ def saved_sentences(folder: Path) -> Iterator[Sentence]:
             html = path.read_text(encoding="utf-8") if path.is_file() else ""
             if sha256_hex(html) != row["html_sha256"]:
                 raise BadInput(f"{path} is missing or differs from the labelled page")
-            article = parse_article(html, source=Source(title=title, url="https://wiki.example", revision=1))
-            pages[title] = article, section_kinds(article)
-        article, kinds = pages[title]
+            pages[title] = parse_article(html, source=Source(title=title, url="https://wiki.example", revision=1))
+        article = pages[title]
         text = article.text[row["start"] : row["end"]]
         if sha256_hex(text)[:DIGEST_DIGITS] != row["sentence_sha256"]:
             raise BadInput(f"{title} {row['start']}:{row['end']}: its text differs from the labelled sentence")
-        sections = zip(article.sections, kinds, strict=True)
-        kind = next(kind for section, kind in sections if section.start <= row["start"] < section.end)
+        kind = next(kind for section, kind in sections_of(article) if section.start <= row["start"] < section.end)
         yield Sentence(group=row["group"], text=text, half=half_of(text), kind=kind, is_visual=row["visual"])
 
 

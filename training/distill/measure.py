@@ -28,7 +28,7 @@ from data.errors import FieldmarkError
 from data.metrics.ranked import resample
 from data.records import Span
 from kb.distill.extractive import ExtractiveDistiller, candidates, visual_part
-from kb.distill.sentences import SectionKind, section_kinds, split_sentences
+from kb.distill.sentences import SectionKind, sections_of, split_sentences
 from kb.distill.subjects import NameHider
 from training.distill.labelled import Half, LabelledArticle, Page, Stratum, read_fitting
 from training.tables import markdown
@@ -93,7 +93,7 @@ def _sizes(pages: Sequence[Page]) -> Counter[Stratum]:
     """Return the number of sentences of the articles in each stratum."""
     sizes: Counter[Stratum] = Counter()
     for page in pages:
-        for section, kind in zip(page.article.sections, section_kinds(page.article), strict=True):
+        for section, kind in sections_of(page.article):
             sizes[_STRATA[kind]] += len(split_sentences(page.article.text, section.start, section.end))
     return sizes
 
@@ -102,7 +102,7 @@ def _kept(labelled: LabelledArticle, page: Page) -> dict[Point, list[bool]]:
     """Return for each stage whether each labelled sentence is kept."""
     article, taxon = page.article, page.taxon
     hider = NameHider(taxon, article.source.title)
-    kinds = list(zip(article.sections, section_kinds(article), strict=True))
+    kinds = sections_of(article)
     summary = ExtractiveDistiller().distil(article, taxon)
     statements = summary.statements if summary else ()
     offered = [span for candidate in candidates(article, taxon)[0] for span in candidate.evidence]

@@ -15,7 +15,7 @@ from pathlib import Path
 from data.contracts import Checklist
 from data.records import Source, Taxon, taxon_id
 from data.starter.knowledge import Fact, StarterSpecies
-from kb.distill.sentences import SectionKind, section_kinds, split_sentences
+from kb.distill.sentences import SectionKind, sections_of, split_sentences
 from kb.sources.mediawiki.article_parser import parse_article
 from training.collection import read_collection
 from training.knowledge.agreement import ARTICLE, NAMES, AgreedFact, agree, as_records, source_of
@@ -151,7 +151,7 @@ def read_articles(path: Path) -> dict[str, list[str]]:
         for row in map(json.loads, lines):
             article = parse_article(row["html"], source=Source(title=row["title"]))
             found[row["scientific_name"]] = sentences = []
-            for section, kind in zip(article.sections, section_kinds(article), strict=True):
+            for section, kind in sections_of(article):
                 if kind in (SectionKind.LOOKS, SectionKind.LEAD):
                     spans = split_sentences(article.text, section.start, section.end)
                     sentences += [article.text[span.start : span.end] for span in spans]

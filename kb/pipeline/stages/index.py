@@ -10,7 +10,7 @@ from data.batches import grouped
 from data.codec import loads
 from data.records import Chunk, Source, SpeciesEntry, Summary, Taxon
 from kb import reasons
-from kb.distill.sentences import chunk_spans, chunks_at
+from kb.pipeline.stages.chunks import chunk_spans, chunks_at
 from kb.pipeline.stages.run import BuildRun
 from kb.sources.article_source import is_page, owner_of
 from kb.store.generations import GROUP, publishing

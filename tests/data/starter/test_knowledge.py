@@ -69,7 +69,7 @@ def test_sentences_are_short_and_punctuated_and_do_not_name_the_species() -> Non
 def test_terms_are_defined_and_a_name_belongs_to_terms_of_different_groups_alone() -> None:
     named: dict[str, list[Term]] = {}
     for term in read_terms():
-        assert term.definition.endswith(".") and term.look_for.endswith(".") and term.source is None, term.name
+        assert term.definition.endswith(".") and term.look_for.endswith(".") and term.source is not None, term.name
         assert {group for group in term.groups if group_of_noun(group) is None} == set()
         for name in (term.name, *term.aliases):
             named.setdefault(name.lower(), []).append(term)

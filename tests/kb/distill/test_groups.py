@@ -6,12 +6,12 @@ from pathlib import Path
 from data.lexicon.words import group_names, groups
 from data.records import Article, SpeciesEntry, Summary, Taxon
 from kb.curate.lint import lint_entry
-from kb.distill.claims import swapped, swapped_sides, unsupported
-from kb.distill.distillers import ArticleDistiller, name_for
+from kb.distill.claims import mixed_up, unsupported
+from kb.distill.distillers import make_distiller, name_for
 from kb.distill.extractive import ExtractiveDistiller
 from kb.distill.model import Mode, ModelDistiller
 from kb.distill.prompts import DistilPrompts
-from kb.distill.sentences import SectionKind, section_kinds
+from kb.distill.sentences import SectionKind, sections_of
 from kb.distill.subjects import is_about_another, stated_subject
 from tests.kb.distill.pages import page
 from tests.kb.distill.test_model import Scripted
@@ -143,15 +143,15 @@ def test_stages_and_sides_are_kept_apart_and_the_adult_comes_first() -> None:
 
 
 def test_headings_subjects_and_claims_are_read_in_the_words_of_a_group() -> None:
-    read = {title: section_kinds(page((title, "It is red.")))[0] for title in HEADINGS}
+    read = {title: sections_of(page((title, "It is red.")))[0][1] for title in HEADINGS}
     assert read == HEADINGS
     assert {(text, group): stated_subject(text, group) for text, group in SUBJECTS} == SUBJECTS
     assert {case: set(unsupported(case[1], [case[2]], case[0])) for case in CLAIMS} == CLAIMS
-    assert swapped("The adult is green.", ["The larva is green."], "lepidoptera") == {"green": ("", "larva")}
-    assert swapped("White flowers.", ["The fruits are white."], "plants") == {"white": ("flower", "fruit")}
-    assert swapped_sides("Brown above.", ["The underside is brown."], "lepidoptera") == {
-        "brown": ("upperside", "underside")
-    }
+    assert mixed_up("The adult is green.", ["The larva is green."], "lepidoptera") == [("green", "", "larva")]
+    assert mixed_up("White flowers.", ["The fruits are white."], "plants") == [("white", "flower", "fruit")]
+    assert mixed_up("Brown above.", ["The underside is brown."], "lepidoptera") == [
+        ("brown", "the upperside", "the underside")
+    ]
     for group in set(group_names()) - {"all_animals"}:  # which no taxon has
         assert {"plain-subject", "verb", "dangling", "synonym"} <= groups(group).keys(), group
         assert not is_about_another("The whole species is red.", group), group
@@ -190,7 +190,7 @@ def test_names_in_fingerprints_name_the_group_outside_birds() -> None:
     assert name_for(extractive, None) == extractive.name  # pages of terms
     assert name_for(model, BIRD) == model.name == "model/1 scripted prompts 1e41c713d671"
     assert name_for(model, BUTTERFLY) not in (model.name, name_for(model, MUSHROOM))
-    assert name_for(ArticleDistiller(), BUTTERFLY) == "article/1"
+    assert name_for(make_distiller("article"), BUTTERFLY) == "article/1"
 
 
 def test_the_prompt_names_the_group_its_parts_and_what_to_keep_apart(tmp_path: Path) -> None:

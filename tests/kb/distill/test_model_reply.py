@@ -12,8 +12,8 @@ from kb.distill.claims import (
     check_reply,
     claims,
     colours_by_sex_age,
+    mixed_up,
     sexes_ages,
-    swapped,
     unsupported,
 )
 from kb.distill.prompts import MAX_CHARACTERS, fenced, numbered_article
@@ -129,13 +129,13 @@ OWNERS = {
     "The female is duller than the adult male, with a brown crown.": {"brown": {"female"}},
     "The male is a bird with a dark crown.": {},  # a shade is not a colour
 }
-SWAPPED = {
-    "The male is brown and the female black.": {"brown": ("male", "female"), "black": ("female", "male")},
-    "The female is brown.": {},
-    "The female is blue.": {},  # the evidence has no blue
-    "The juvenile has a white throat.": {},  # the evidence names no sex or age
-    "Males and females have a brown nape.": {},
-    "The tail is black.": {},
+MIXED_UP = {
+    "The male is brown and the female black.": [("brown", "male", "female"), ("black", "female", "male")],
+    "The female is brown.": [],
+    "The female is blue.": [],  # the evidence has no blue
+    "The juvenile has a white throat.": [],  # the evidence names no sex or age
+    "Males and females have a brown nape.": [],
+    "The tail is black.": [],
 }
 
 
@@ -148,7 +148,7 @@ def test_claims_need_support_and_colours_belong_to_the_preceding_sex() -> None:
     assert {sentence: colours_by_sex_age(sentence) for sentence in OWNERS} == OWNERS
     assert colours_by_sex_age("White flowers and red berries.", "plants") == {"white": {"flower"}, "red": {"fruit"}}
     evidence = ["The throat is white.", "The male is black, duller than the female of summer.", "The female is brown."]
-    assert {statement: swapped(statement, evidence) for statement in SWAPPED} == SWAPPED
+    assert {statement: mixed_up(statement, evidence) for statement in MIXED_UP} == MIXED_UP
     assert sexes_ages("First-winter birds are plainer.") == sexes_ages("Immatures are plainer.") == {"juvenile"}
     assert sexes_ages("The female is duller than the male.") == {"male", "female"}
     for sentence, subject in {

@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 
 from data.errors import BadInput
 from data.records import Article, Chunk, Source, Statement, Summary
-from kb.distill.sentences import chunk_spans, chunks_at, split_sentences
+from kb.distill.sentences import split_sentences
 from kb.distill.terms import read_terms, term_from_article, term_id
+from kb.pipeline.stages.chunks import chunk_spans, chunks_at
 from tests.kb.distill.pages import page
 from tests.memory_store import BagOfWords
 

@@ -2,10 +2,10 @@ from dataclasses import replace
 
 import kb
 from data.records import QueryPart, Taxon, Term
+from data.starter.knowledge import read_terms
 from data.words import capitalised
 from kb.lookup.context import context
 from kb.lookup.findings import is_plain, query_parts
-from kb.lookup.lookup_index import shipped_terms
 from kb.lookup.mentions import NameFinder, term_of_group
 from tests.kb.lookup.shelf import AMPLEXUS, BUTTERFLIES, CARDINAL, ENCODER, SPECIES, STORE, TERMS, butterfly, entry
 from tests.memory_store import ShelfStore
@@ -138,13 +138,13 @@ def test_groups_terms_and_nouns_beside_names_explain_only_what_they_stand_for() 
     found = kb.context(ShelfStore(swans, [], ENCODER), "Tagged swan", ENCODER)
     assert (len(found.groups), found.passage, found.unexplained) == (1, "", ())
     assert kb.context(ShelfStore(swans, [], ENCODER), "a swan and a Swan Goose", ENCODER).unexplained == ("Swan Goose",)
-    condor = ShelfStore([entry("Gymnogyps californianus", "California Condor")], shipped_terms(), ENCODER)
+    condor = ShelfStore([entry("Gymnogyps californianus", "California Condor")], read_terms(), ENCODER)
     found = kb.context(condor, "a California condor tagged with green 26", ENCODER)
     assert (found.passage, found.terms, found.unexplained) == ("", (), ("California condor",)), (
         "every reader knows tags"
     )
     assert kb.context(condor, "tag", ENCODER).passage.startswith("Tag: A mark")
-    store = ShelfStore([*BUTTERFLIES, butterfly("Vanessa atalanta", "Red Admiral")], shipped_terms(), ENCODER)
+    store = ShelfStore([*BUTTERFLIES, butterfly("Vanessa atalanta", "Red Admiral")], read_terms(), ENCODER)
     found = kb.context(store, "Nymphalidae butterflies feeding", ENCODER)
     assert (found.groups, found.unexplained) == (("Nymphalidae: Peacock, Monarch, Red Admiral",), ())
     for query, left in (

@@ -11,7 +11,7 @@ from data.records import Context, Source, Taxon, TaxonMatch, Term
 from data.starter.knowledge import read_terms
 from kb.lookup.context import remember
 from kb.lookup.entries import find_entry
-from kb.lookup.lookup_index import WordIndex, glossary_of, index_of, learn, query_key, shipped_terms
+from kb.lookup.lookup_index import WordIndex, glossary_of, index_of, learn, query_key
 from kb.sources.starter import StarterSource
 from kb.store.knowledge_base import KnowledgeBase
 from kb.store.ledger import Ledger
@@ -68,7 +68,7 @@ def look_up(path: Path, query: str) -> Context:
 
 
 def test_the_shipped_glossary_explains_terms_and_is_cited(one_bird: Path) -> None:
-    [cere] = [term for term in shipped_terms() if term.name == "cere"]
+    [cere] = [term for term in read_terms() if term.name == "cere"]
     for query in ("cere of a hawk", cere.definition):
         found = look_up(one_bird, query)
         assert [note.name for note in found.terms] == ["cere"]
