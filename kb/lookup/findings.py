@@ -226,10 +226,9 @@ def unexplained(query: str, found: Findings, passage: str) -> tuple[str, ...]:
             one, other = words[i][0], words[i + 1][0]
             is_kind = i + 1 in kinds and is_open[i] and _makes_a_kind(one, of=other)
             kinds |= {i} if is_kind else set()
-            are_capitals = all(
-                word[0].isupper() and tokens(word) for word in (one, other)
-            )  # "Male Xanthagrion" is no name
-            names |= {i} if is_kind or (are_capitals and not _counts_or_qualifies(one.lower())) else set()
+            are_capitals = all(word[0].isupper() and tokens(word) for word in (one, other))
+            is_first_of_name = are_capitals and not _counts_or_qualifies(one.lower())  # not "Male Xanthagrion"
+            names |= {i} if is_kind or is_first_of_name else set()
     gaps = {i for i, word in enumerate(words) if is_open[i] and not is_plain(word[0])}
     for first, last in runs(query, words, names):
         gaps.update(range(first, last + 2) if any(is_open[first : last + 2]) else ())
