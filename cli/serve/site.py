@@ -87,7 +87,7 @@ class Site(Closing):
         return await asyncio.get_running_loop().run_in_executor(self._pages, partial(work, *arguments, **more))
 
     def reopen(self) -> None:
-        """Use the present state of the knowledge base; from a thread of its own, since photos under way are waited for."""
+        """Use the present state of the knowledge base, from a thread of its own: photos under way are waited for."""
         parts = self._opened()
 
         def replace_parts() -> None:
