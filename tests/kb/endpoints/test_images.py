@@ -1,8 +1,10 @@
 """Drawings behind an images API, with scripted servers: several forms of answers, refusals, costs, files and cache."""
 
+import asyncio
 import base64
 import io
 import json
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -134,6 +136,29 @@ def test_each_drawing_is_stored_before_the_next_request(tmp_path: Path) -> None:
     with OpenAIServer(counted) as server:
         draw(server, tmp_path, 3)
         assert (stored, [call.payload["n"] for call in server.calls]) == ([0, 1, 2], [3, 2, 1])
+
+
+def test_a_drawing_in_flight_is_waited_for_and_stored_although_its_caller_gives_up(tmp_path: Path) -> None:
+    gate = threading.Event()
+
+    def held(call: Call) -> Reaction:
+        gate.wait(60)
+        return one_each(call)
+
+    async def give_up(images: ImageConnection) -> None:
+        task = asyncio.create_task(images.draw("Generate a small image of the Wood Duck", 2))
+        while not server.n_calls:
+            await asyncio.sleep(0.01)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    with OpenAIServer(held) as server:
+        endpoint = Endpoint(model="m", base_url=server.base_url)
+        with ImageConnection(endpoint, cache=DrawingCache(tmp_path)) as images:
+            asyncio.run(give_up(images))
+            threading.Timer(0.3, gate.set).start()
+        assert draw(server, tmp_path, 1, offline=True).n_cached == 1
+        assert server.n_calls == 1, "the second drawing is not asked for"
 
 
 def several(*images: bytes, usage: dict[str, int] | None = None) -> Callable[[Call], Reaction]:
