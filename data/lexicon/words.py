@@ -14,6 +14,8 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Final
 
+from data.words import singulars
+
 BIRDS: Final = "birds"
 COMMON: Final = "common"
 """Colours, patterns and sizes, and words on other topics; every group extends it."""
@@ -122,6 +124,12 @@ def organisms() -> Mapping[str, str]:
     """Return noun in the singular -> group."""
     lists = word_list(files("data.lexicon") / "organisms.txt")
     return {word: group for group, words in reversed(lists.items()) for word in reversed(words)}
+
+
+def group_of_noun(word: str) -> str | None:
+    """Return the group of organisms that a noun (singular or plural, also possessive) names, or None."""
+    known, bare = organisms(), word.lower().replace("’", "'").removesuffix("'s").removesuffix("'")
+    return next((known[form] for form in singulars(bare) if form in known), None)
 
 
 GENERAL = "animals"

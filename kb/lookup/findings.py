@@ -12,13 +12,12 @@ import numpy as np
 
 from data.arrays import rank_descending
 from data.contracts import TextEncoder
-from data.lexicon.words import VISUAL_GROUPS, WHOLE_WORD, group_of, groups, stem, tokens
+from data.lexicon.words import VISUAL_GROUPS, WHOLE_WORD, group_of, group_of_noun, groups, stem, tokens
 from data.records import QueryPart, SpeciesEntry, Term, WebAnswer
 from kb.lookup.lookup_index import LookupIndex, check_encoder, index_of, vector_of
 from kb.lookup.mentions import (
     Mention,
     group_of_class,
-    group_of_noun,
     is_joined,
     may_precede_a_group,
     runs,

@@ -15,8 +15,8 @@ from data.lexicon.words import (
     WHOLE_WORD,
     english_groups,
     group_of,
+    group_of_noun,
     groups,
-    organisms,
     word_list,
     words_of,
 )
@@ -57,12 +57,6 @@ def group_of_class(class_name: str | None) -> str | None:
     headings = (heading for heading in word_lists("senses") if heading.startswith("classes "))
     known = (heading for heading in headings if (class_name or "").lower() in sense_words(heading))
     return next((heading.removeprefix("classes ") for heading in known), None)
-
-
-def group_of_noun(word: str) -> str | None:
-    """Return the group of organisms that a noun (singular or plural) names, or None."""
-    known = organisms()
-    return next((known[form] for form in singulars(_bare(word)) if form in known), None)
 
 
 def groups_in(words: Sequence[str]) -> frozenset[str]:

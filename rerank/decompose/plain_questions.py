@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, Literal
 
-from data.lexicon.words import group_of, organisms, variants
+from data.lexicon.words import group_of, group_of_noun
 from data.records import QueryPart, Question
 
 NAME: Final = "\N{SYMBOL FOR UNIT SEPARATOR}"
@@ -78,7 +78,7 @@ def with_indefinite_article(name: str) -> str:
 
 def is_marked_by(word: str) -> bool:
     """Return whether "with" belongs to the word before it: "tagged with green", not "a red bird with"."""
-    return word.lower().endswith("ed") and group_of(word.lower()) != "colour" and not _is_animal(word)
+    return word.lower().endswith("ed") and group_of(word.lower()) != "colour" and group_of_noun(word) is None
 
 
 def _needs_subject(clause: str) -> bool:
@@ -92,11 +92,7 @@ def _needs_subject(clause: str) -> bool:
 
 def _is_participle(word: str) -> bool:
     lower = word.lower()
-    return lower.endswith("ing") and len(lower) > 4 and group_of(lower) != "part" and not _is_animal(lower)
-
-
-def _is_animal(word: str) -> bool:
-    return any(form in organisms() for form in (word.lower(), *variants(word.lower())))
+    return lower.endswith("ing") and len(lower) > 4 and group_of(lower) != "part" and group_of_noun(lower) is None
 
 
 def _with_article(clause: str, names: Sequence[str]) -> str:

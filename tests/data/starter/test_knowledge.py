@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from data.errors import StoreError
+from data.lexicon.words import group_of_noun
 from data.records import Term
 from data.starter.knowledge import StarterSpecies, read_species, read_terms, read_vectors
-from kb.lookup.mentions import group_of_noun
 from training.knowledge.species import read_written
 
 SPECIES = read_species()
