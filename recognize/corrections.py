@@ -9,7 +9,8 @@ from __future__ import annotations
 import getpass
 import os
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -17,8 +18,9 @@ from typing import Final
 
 from data.codec import dumps, loads
 from data.errors import BadInput, StoreError
-from data.files import sha256_of_file, writer_lock, writing
+from data.files import file_state, sha256_of_file, writer_lock, writing
 from data.records import Answer, Box, Correction, Identification, PhotoStatus
+from recognize.exports.document import photos_of
 
 NAME: Final = "corrections.jsonl"
 """The file, in the folder of the photos or of the results."""
@@ -38,8 +40,10 @@ class Line:
     image: str
     """Path of the photo from the folder of this file, when it was said."""
     box: Box | None = None
+    n_birds: int = 0
+    """Birds that were found in the photo; 0 if that is not known."""
     label: Answer | None = None
-    """The species or group; of rank `none` for an unknown bird or none; null where a correction is taken back."""
+    """The species or group; of rank `none` for an unknown bird or none; null where a step is taken back."""
     said: str = ""
     """The name of the answer before, or the status without one."""
     by: str = ""
@@ -60,132 +64,136 @@ class Corrections:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._lines: list[Line] = []
-        self._held: dict[int, list[Line]] = {}
+        self._content = b""
+        """Of the file, without a torn last line."""
+        self.state: tuple[int, int] | None = None
+        """Size and time of the file when it was read."""
+        self.lines: list[Line] = []
+        """All that was ever said."""
+        self.by_size: Mapping[int, Sequence[Line]] = {}
         """Size of a file -> the last lines on its birds."""
         self._hashes: dict[tuple[str, int, int], str] = {}
-        self._read = 0
         self.refresh()
 
     def refresh(self) -> None:
-        """Read new lines of the file, of whichever program."""
-        if not self.path.is_file():
+        """Read the file again if any program has changed it."""
+        if (state := file_state(self.path)) == self.state:
             return
-        with self.path.open("rb") as file:
-            file.seek(self._read)
-            added = file.read()
-        whole = added[: added.rfind(b"\n") + 1]
-        for text in whole.splitlines():
+        content = self.path.read_bytes() if state is not None else b""
+        is_longer = content.startswith(self._content)  # else it was edited, or replaced
+        whole, lines = (self._content, [*self.lines]) if is_longer else (b"", [])
+        for text in content[len(whole) :].splitlines(keepends=True):
             try:
-                self._take(loads(Line, text.decode()))
+                lines += [loads(Line, text.decode())] if text.strip() else []
             except (StoreError, UnicodeDecodeError) as error:
-                n = len(self._lines) + 1
+                if not text.endswith(b"\n"):
+                    break
+                n = whole.count(b"\n") + 1
                 raise BadInput(f"{self.path}, line {n} is no correction: {error}", hint="Remove the line.") from error
-        self._read += len(whole)
-
-    def __len__(self) -> int:
-        return sum(line.label is not None for held in self._held.values() for line in held)
+            whole += text
+        self._content, self.state, self.lines = whole, state, lines
+        undone, by_size = {line.undoes for line in lines}, dict[int, list[Line]]()
+        for line in lines:
+            if not line.undoes and (line.step not in undone or not line.step):
+                held = by_size.setdefault(line.size, [])
+                held[:] = [each for each in held if each.photo != line.photo or not is_same_bird(each.box, line.box)]
+                held.append(line)
+        self.by_size = by_size
 
     def __iter__(self) -> Iterator[Line]:
-        """Yield the last line on each bird that has a label."""
-        return (line for held in self._held.values() for line in held if line.label is not None)
+        """Yield the last line on each bird."""
+        return (line for held in self.by_size.values() for line in held)
 
-    def _take(self, line: Line) -> None:
-        held = self._held.setdefault(line.size, [])
-        held[:] = [each for each in held if each.photo != line.photo or not is_same_bird(each.box, line.box)]
-        held.append(line)
-        self._lines.append(line)
+    def _on(self, image: str) -> list[Line]:
+        """Return the last lines on the birds of a photo, by its contents."""
+        state = file_state(Path(image))
+        if state is None or not (held := self.by_size.get(state[0])):
+            return []
+        try:
+            sha256 = self._sha256(image)
+        except OSError:
+            return []
+        return [each for each in held if each.photo == sha256]
 
     def find(self, image: str, box: Box | None) -> Line | None:
-        """Return the last line on a bird in a photo that has a label; None without one."""
-        try:
-            state = Path(image).stat()
-        except OSError:
-            return None
-        if not (held := self._held.get(state.st_size)):
-            return None
-        sha256 = self._sha256(image, state)
-        fits = (each for each in held if each.photo == sha256 and is_same_bird(each.box, box))
-        return next((each for each in fits if each.label is not None), None)
+        """Return the last line on a bird in a photo; None without one."""
+        return next((each for each in self._on(image) if is_same_bird(each.box, box)), None)
 
-    def _sha256(self, image: str, state: os.stat_result) -> str:
-        key = (image, state.st_size, state.st_mtime_ns)
+    def _sha256(self, image: str) -> str:
+        found = Path(image).stat()
+        key = (image, found.st_size, found.st_mtime_ns)
         if key not in self._hashes:
             self._hashes[key] = sha256_of_file(Path(image))
         return self._hashes[key]
 
     def state_of(self, image: str) -> str:
         """Return the identity of the last lines on a photo; empty if there is none."""
-        try:
-            state = Path(image).stat()
-        except OSError:
-            return ""
-        held = self._held.get(state.st_size)
-        said = [each for each in held if each.photo == self._sha256(image, state)] if held else []
-        return " ".join(each.step for each in said)
+        return " ".join(each.step for each in self._on(image))
 
     def applied(self, row: Identification) -> Identification:
         """Return a row with the label of a person as its answer, and the answer before beside it."""
-        line = self.find(row.image, row.box)
-        if line is None or line.label is None or row.status == "error":
-            return row
-        correction = Correction(by=line.by, at=line.at, status=row.status, answer=row.answer)
-        return replace(row, status=status_of_label(line.label), answer=line.label, correction=correction)
+        return corrected(row, [self])
 
-    def add(self, labels: Sequence[tuple[Identification, Answer | None]]) -> str:
-        """Write what a person says of the birds of some rows, and return the id of this step.
-
-        A label of None takes the last one back.
+    def add(self, labels: Sequence[tuple[Identification, Answer]]) -> None:
+        """Write what a person says of the birds of some rows, in all photos of a burst; `undo` takes it back.
 
         Raises:
+            BadInput: if a photo is not there any more.
             MissingRequirement: if the file cannot be written.
         """
-        step = secrets.token_hex(6)
-        lines = []
+        step, lines = secrets.token_hex(6), []
         for row, label in labels:
-            state = Path(row.image).stat()
-            path = os.path.relpath(row.image, self.path.parent)
-            lines.append(
-                Line(
-                    photo=self._sha256(row.image, state), size=state.st_size, image=path, box=row.box, label=label,
-                    said=said_before(row), by=author(), at=now(), step=step,
-                )
-            )  # fmt: skip
+            for photo in photos_of(row):
+                try:
+                    sha256, size = self._sha256(photo.image), Path(photo.image).stat().st_size
+                except (OSError, ValueError) as error:
+                    hint = "Identify the photos of the folder again."
+                    raise BadInput(f"{photo.image} is not there any more.", hint=hint) from error
+                lines.append(
+                    Line(
+                        photo=sha256, size=size, image=os.path.relpath(photo.image, self.path.parent), box=photo.box,
+                        n_birds=0 if row.photos else row.n_birds, label=label, said=said_before(row), by=author(),
+                        at=now(), step=step,
+                    )
+                )  # fmt: skip
         self._write(lines)
-        return step
 
     def undo(self) -> list[Line]:
         """Take the last step back that was not taken back yet, and return its lines; empty if there is none."""
         self.refresh()
-        undone = {line.undoes for line in self._lines}
-        steps = [line.step for line in self._lines if not line.undoes and line.step not in undone]
-        if not steps:
-            return []
-        last = [line for line in self._lines if line.step == steps[-1]]
-        begin, step = self._lines.index(last[0]), secrets.token_hex(6)
-        lines = [
-            replace(line, label=self._label_before(line, begin), by=author(), at=now(), step=step, undoes=line.step)
-            for line in last
-        ]
-        self._write(lines)
+        undone = {line.undoes for line in self.lines}
+        steps = [line.step for line in self.lines if not line.undoes and line.step not in undone]
+        last = [line for line in self.lines if steps and line.step == steps[-1]]
+        step = secrets.token_hex(6)
+        self._write([replace(line, label=None, by=author(), at=now(), step=step, undoes=line.step) for line in last])
         return last
 
-    def _label_before(self, line: Line, begin: int) -> Answer | None:
-        before = self._lines[:begin]
-        same = (each for each in reversed(before) if each.photo == line.photo and is_same_bird(each.box, line.box))
-        return next((each.label for each in same), None)
-
-    def _write(self, lines: Iterable[Line]) -> None:
-        """Append lines durably; a torn line of a killed program before them is ended."""
+    def _write(self, lines: Sequence[Line]) -> None:
+        """Append lines durably, behind the last whole one: a killed program may have left a torn one."""
+        if not lines:
+            return
         with writer_lock(self.path, wait_s=5), writing(self.path):
             self.refresh()
+            begin = b"\n" if self._content and not self._content.endswith(b"\n") else b""
             with self.path.open("r+b") as file:
-                file.seek(self._read)
+                file.seek(len(self._content))
                 file.truncate()
-                file.write("".join(f"{dumps(line)}\n" for line in lines).encode())
+                file.write(begin + "".join(f"{dumps(line)}\n" for line in lines).encode())
                 file.flush()
                 os.fsync(file.fileno())
         self.refresh()
+
+
+def corrected(row: Identification, files: Sequence[Corrections]) -> Identification:
+    """Return a row with the label of a person: the last in several files, the most frequent one of a burst's photos."""
+    found = (line for photo in photos_of(row) for each in files if (line := each.find(photo.image, photo.box)))
+    said = [(line.label, line.at, line.by) for line in found if line.label is not None]
+    if not said or row.status == "error":
+        return row
+    n_of = Counter(label for label, *_ in said)
+    label, at, by = max(said, key=lambda each: (n_of[each[0]], each[1]))
+    correction = Correction(by=by, at=at, status=row.status, answer=row.answer)
+    return replace(row, status=status_of_label(label), answer=label, correction=correction)
 
 
 def status_of_label(label: Answer) -> PhotoStatus:

@@ -13,6 +13,7 @@ from starlette.applications import Starlette
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
@@ -60,12 +61,17 @@ def make_app(site: Site, finder: find.Finder, *, token: str | None = None) -> St
             *(Route(path, partial(view, finder), methods=["GET", "POST"]) for path, view in find.VIEWS.items()),
             Route("/identify", partial(_identify, site, pages.result_address), methods=["POST"]),
             Route("/api/v1/identify", partial(_identify, site, api.rows_of), methods=["POST"]),
-            *(Route(path, partial(view, site), methods=["GET", "POST"]) for path, view in api.VIEWS.items()),
+            *(Route(path, partial(view, site)) for path, view in api.VIEWS.items()),
             Route("/static/page.css", _styles),
             Mount("/static", StaticFiles(directory=STATIC)),
         ],
         middleware=[Middleware(Guard, token=token)],
-        exception_handlers={FieldmarkError: _told, HTTPException: _told_by_starlette, Exception: _defect},
+        exception_handlers={
+            ClientDisconnect: _left,
+            FieldmarkError: _told,
+            HTTPException: _told_by_starlette,
+            Exception: _defect,
+        },
         lifespan=lifespan,
     )
     app.state.site = site
@@ -84,12 +90,13 @@ async def _health(_: Request) -> Response:
 
 async def _identify(site: Site, answer: Callable[..., Awaitable[Response]], request: Request) -> Response:
     """Identify the photos of a form, field `photos`, with `place` and `date` if given."""
-    folder = site.new_folder()
-    async with request.form(max_files=MOST_PHOTOS, max_part_size=_MOST_OF_A_FIELD) as form:
-        given = [item for item in form.getlist("photos") if isinstance(item, UploadFile) and item.filename]
-        photos = [await _saved(item, folder / str(number)) for number, item in enumerate(given)]
-        texts: dict[str, str] = {name: str(form.get(name) or "").strip() for name in ("place", "date")}
-    return await answer(request, await site.identify(photos, **texts))
+    with site.new_folder() as folder:
+        async with request.form(max_files=MOST_PHOTOS, max_part_size=_MOST_OF_A_FIELD) as form:
+            given = [item for item in form.getlist("photos") if isinstance(item, UploadFile) and item.filename]
+            photos = [await _saved(item, folder / str(number)) for number, item in enumerate(given)]
+            texts: dict[str, str] = {name: str(form.get(name) or "").strip() for name in ("place", "date")}
+        result = await site.identify(photos, **texts)
+    return await answer(request, result)
 
 
 async def _saved(item: UploadFile, folder: Path) -> Path:
@@ -104,6 +111,11 @@ async def _saved(item: UploadFile, folder: Path) -> Path:
         while block := await item.read(1 << 20):
             out.write(block)
     return path
+
+
+def _left(_: Request, _error: Exception) -> Response:
+    """Return an answer for nobody: the visitor has gone before the end of the photos."""
+    return Response(status_code=400)
 
 
 def _told(request: Request, error: Exception) -> Response:

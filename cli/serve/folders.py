@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from cli.serve.pages import card_values_of, page, render
-from cli.serve.review import PAGE, RESULTS, Order, Review, Tab, label_named, label_of, named
+from cli.serve.review import PAGE, RESULTS, Order, Review, Tab, is_in, label_named, label_of, name_of, named
 from data.records import Answer
 from recognize.answers import message_of
 from recognize.corrections import NO_BIRD, UNKNOWN
@@ -62,7 +62,8 @@ def _review(site: Site, request: Request) -> Review:
 
 async def folders(site: Site, _: Request) -> Response:
     """Return the folders, and how far each is."""
-    shown = await site.look_up(lambda: [(review, len(review.read())) for review in site.reviews])
+    read = [(review, await site.look_up(review.read)) for review in site.reviews]
+    shown = [(review, len(birds), sum(bird.is_done for bird in birds)) for review, birds in read]
     return page("folders.html", "Folders", shown=shown)
 
 
@@ -72,9 +73,10 @@ async def grid(site: Site, request: Request) -> Response:
 
 
 def _grid(review: Review, view: View, request: Request) -> str:
+    all_birds = review.read()
     birds = review.chosen(view.tab, view.order, view.family, view.species)
     shown = birds[view.first : view.first + PAGE]
-    counts = {tab: len(review.chosen(tab, "event")) for tab in TABS}
+    counts = {tab: sum(is_in(bird, tab) for bird in all_birds) for tab in TABS}
     return render(
         "folder.html", title="Folders", review=review, number=request.path_params["folder"], view=view, tabs=TABS,
         orders=ORDERS, counts=counts, n=len(birds), page_size=PAGE, families=review.families(),
@@ -90,7 +92,7 @@ def head_of(bird: Bird, before: Bird | None, order: Order) -> str:
     if order == "event" and (before is None or before.event != bird.event):
         when = (bird.row.date or "")[:16].replace("T", " ")
         return f"Burst {bird.event}, {when}" if when else f"Burst {bird.event}"
-    if order == "species" and (before is None or message_of(before.shown).headline != message_of(bird.shown).headline):
+    if order == "species" and (before is None or name_of(before) != name_of(bird)):
         return message_of(bird.shown).headline
     return ""
 
@@ -120,47 +122,45 @@ async def say(site: Site, request: Request) -> Response:
     review = _review(site, request)
     async with request.form() as form:
         what, name = str(form.get("say", "")), str(form.get("name", ""))
-        numbers = [int(text) for text in map(str, form.getlist("birds")) if text.isdecimal()]
+        keys = [*map(str, form.getlist("birds"))]
         back = str(form.get("back", ""))
-    said = await site.look_up(_said, site, review, what, name, numbers)
+    said = await site.look_up(_said, site, review, what, name, keys)
     if "application/json" in request.headers.get("accept", ""):
         return JSONResponse(said)
     return RedirectResponse(f"/folders/{request.path_params['folder']}?{back}", status_code=303)
 
 
-def _said(site: Site, review: Review, what: str, name: str, numbers: list[int]) -> dict[str, object]:
+def _said(site: Site, review: Review, what: str, name: str, keys: list[str]) -> dict[str, object]:
     review.read()
     if what == "undo":
-        lines = review.corrections.undo()
-        return {"undone": len(lines)}
-    label: Answer | None = None
+        return {"undone": len(review.corrections.undo())}
+    birds, label = review.of(keys), None
     if what in (UNKNOWN, NO_BIRD):
         label = Answer(rank="none", name=what)
     elif what == "name":
         label = label_named(site.store, name)
     elif what == "majority":
-        label = review.majority(numbers)
+        label = review.majority(birds)
     elif what != "confirm":
         raise HTTPException(400, f"Expected confirm, name, majority, unknown, no bird or undo, got {what[:40]}.")
-    review.say(numbers, label)
-    return {"said": len(numbers), "name": "" if label is None else label.common_name or label.name}
+    review.say(birds, label)
+    return {"said": len(birds), "name": "" if label is None else label.common_name or label.name}
 
 
 async def crop(site: Site, request: Request) -> Response:
     """Return the picture of a bird, with some of its surroundings."""
     bird = await _bird(site, request)
-    content = await site.look_up(_crop, bird)
+    content = await site.draw(_crop, bird)
     return Response(content, media_type="image/jpeg", headers={"Cache-Control": "private, max-age=3600"})
 
 
 async def _bird(site: Site, request: Request) -> Bird:
-    review = _review(site, request)
-    if not review.birds:
+    review, key = _review(site, request), request.path_params["bird"]
+    if key not in review.birds:
         await site.look_up(review.read)
-    number: int = request.path_params["bird"]
-    if number >= len(review.birds):
+    if key not in review.birds:
         raise HTTPException(404, "There is no such bird in this folder.")
-    return review.birds[number]
+    return review.birds[key]
 
 
 def _crop(bird: Bird) -> bytes:
@@ -214,8 +214,8 @@ VIEWS: Final = {
     "/folders/{folder:int}": grid,
     "/folders/{folder:int}/progress": progress,
     "/folders/{folder:int}/fieldmark.csv": corrected,
-    "/folders/{folder:int}/crops/{bird:int}": crop,
-    "/folders/{folder:int}/birds/{bird:int}": bird_card,
+    "/folders/{folder:int}/crops/{bird}": crop,
+    "/folders/{folder:int}/birds/{bird}": bird_card,
     "/names": names,
 }
 ACTIONS: Final = {"/folders/{folder:int}/start": start, "/folders/{folder:int}/say": say}

@@ -73,8 +73,10 @@ class Guard:
         host, origin = request.headers.get("host", ""), request.headers.get("origin")
         if self._token is None and hostname(host) not in LOOPBACK:
             return refused(request, 403, f"This page is at localhost, not at {host[:100]}.")
-        is_ours = origin is None or urlsplit(origin).netloc == host
-        if not is_ours or (request.headers.get("sec-fetch-site") == "cross-site" and request.method != "GET"):
+        is_ours = origin in (None, f"http://{host}", f"https://{host}")
+        if request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+            is_ours &= request.method == "GET" and request.headers.get("sec-fetch-dest") == "document"  # a link to us
+        if not is_ours:
             return refused(request, 403, "The request comes from a page of another site.")
         if int(request.headers.get("content-length", 0)) > MOST_BYTES:
             return refused(request, 413, TOO_LARGE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -111,15 +112,16 @@ async def part(site: Site, request: Request) -> Response:
         sides = [str(form.get(name, "")) for name in ("left", "top", "right", "bottom")]
     if row.place is not None and site.recognizer.occurrence is not None:
         texts = {"place": f"{row.place[0]},{row.place[1]}", "date": row.date or ""}
-    cut = await site.look_up(_cut, Path(row.image), sides, site.new_folder())
-    return await result_address(request, await site.identify([cut], **texts))
+    with site.new_folder() as folder:
+        result = await site.identify([await site.draw(_cut, Path(row.image), sides, folder)], **texts)
+    return await result_address(request, result)
 
 
 def _cut(file: Path, sides: Sequence[str], folder: Path) -> Path:
     from data.images.decode import read_image
 
     try:
-        left, top, right, bottom = (min(max(float(side) / 100, 0), 1) for side in sides)
+        left, top, right, bottom = (min(max(0, float(side) / 100), 1) for side in sides)
     except ValueError as error:
         raise BadInput(f"Expected four numbers from 0 to 100, got {', '.join(sides)[:100]}.") from error
     image = read_image(file)
@@ -137,7 +139,7 @@ async def photo(site: Site, request: Request) -> Response:
     result, number = _result(site, request), request.path_params["number"]
     if number >= len(result.photos):
         raise HTTPException(404, "This result has no such photo.")
-    return Response(await site.look_up(small_jpeg, result.photos[number]), media_type="image/jpeg")
+    return Response(await site.draw(small_jpeg, result.photos[number]), media_type="image/jpeg")
 
 
 def small_jpeg(file: Path, side: int = 480) -> bytes:
@@ -188,6 +190,8 @@ def warm(site: Site) -> None:
     """Read what searches and lists need."""
     _found(site, "red crest", "")
     _found(site, "", "")
+    for review in site.reviews:
+        review.read()
 
 
 async def one_species(site: Site, request: Request) -> Response:
@@ -209,7 +213,7 @@ def _relatives(site: Site, taxon: Any) -> list[Any]:  # noqa: ANN401
 async def anchor(site: Site, request: Request) -> Response:
     """Return the file of a reference photo."""
     sha256 = request.path_params["sha256"]
-    path = site.store.anchor_path(sha256) if len(sha256) == 64 and sha256.isalnum() else None
+    path = site.store.anchor_path(sha256) if re.fullmatch("[0-9a-f]{64}", sha256) else None
     if path is None or not path.is_file():
         raise HTTPException(404, "There is no such reference photo.")
     with path.open("rb") as file:

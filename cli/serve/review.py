@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import pairwise
@@ -16,12 +16,12 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Final, Literal
 
-from data.codec import from_json
+from data.codec import loads
 from data.errors import BadInput, StoreError
+from data.files import file_state, sha256_hex
 from data.records import Answer, Correction, Identification, Taxon
 from data.words import nearest
-from recognize.answers import message_of
-from recognize.corrections import NAME, NO_BIRD, UNKNOWN, Corrections
+from recognize.corrections import NAME, NO_BIRD, UNKNOWN, Corrections, Line, said_before
 
 if TYPE_CHECKING:
     from kb.store.knowledge_base import KnowledgeBase
@@ -41,7 +41,8 @@ Verb = Literal["identify", "learn"]
 class Bird:
     """A bird in the grid."""
 
-    number: int
+    key: str
+    """Of the photo, the box and the answer, so that nothing is said of another bird or answer than the one shown."""
     row: Identification
     """The row of a model."""
     shown: Identification
@@ -49,6 +50,8 @@ class Bird:
     event: int = 0
     similarity: float | None = None
     """To the nearest reference photo of the first candidate."""
+    size: int = 0
+    """Bytes of the photo."""
 
     @property
     def is_done(self) -> bool:
@@ -77,13 +80,16 @@ class Review:
     """
 
     def __init__(self, folder: Path, kb: Path | None) -> None:
-        self.folder, self._kb = folder, kb
+        self.folder, self.root, self._kb = folder, _normal(folder), kb
         self.corrections = Corrections(folder / NAME)
         self.run: Run | None = None
         self._following: Thread | None = None
         self.recent: list[Answer] = []
+        self.birds: dict[str, Bird] = {}
+        self.n_left_out = 0
+        """Rows that cannot be read, and photos that are not in the folder any more."""
         self._state: tuple[int, int] | None = None
-        self.birds: list[Bird] = []
+        self._said: Mapping[int, Sequence[Line]] = {}
 
     # verbs
 
@@ -133,69 +139,108 @@ class Review:
     # birds
 
     def read(self) -> list[Bird]:
-        """Return the birds of all readable photos in the order of the file, read again if it has changed."""
-        path = self.folder / RESULTS
-        state = (path.stat().st_size, path.stat().st_mtime_ns) if path.is_file() else None
-        if state != self._state:
-            self.birds = [Bird(number, row, row, similarity=_similarity(row)) for number, row in enumerate(_rows(path))]
-            for bird, event in zip(self.birds, _events([bird.row for bird in self.birds]), strict=True):
-                bird.event = event
-            self._state = state
+        """Return the birds of all photos in the order of the file, read again if it or the corrections have changed."""
         self.corrections.refresh()
-        for bird in self.birds:
-            bird.shown = self.corrections.applied(bird.row)
-        return self.birds
+        state, said = file_state(self.folder / RESULTS), self.corrections.by_size
+        if state != self._state:
+            rows = list(self._rows())
+            self.birds = {
+                (key := key_of(row)): Bird(
+                    key, row, row, event, _similarity(row), (file_state(Path(row.image)) or (0,))[0]
+                )
+                for row, event in zip(rows, _events(rows), strict=True)
+            }
+            self._state, self._said = state, {}
+        if said is not self._said:
+            for bird in self.birds.values():
+                if bird.row.photos or said.get(bird.size) != self._said.get(bird.size):
+                    bird.shown = self.corrections.applied(bird.row)
+            self._said = said
+        return [*self.birds.values()]
+
+    def _rows(self) -> Iterator[Identification]:
+        """Yield the rows of the file as the model made them; the torn last line of a run is left out."""
+        self.n_left_out, path = 0, self.folder / RESULTS
+        found: dict[Path, list[Identification]] = {}
+        *lines, last = path.read_bytes().split(b"\n") if path.is_file() else [b""]
+        for text in [*lines, last] if last else lines:
+            try:
+                row = loads(Identification, text.decode())
+            except (UnicodeDecodeError, StoreError):
+                self.n_left_out += text is not last
+                continue
+            path = _normal(Path(row.image))
+            if row.bird == 1:  # else a further one of the photo
+                found.pop(path, None)
+            found.setdefault(path, []).append(row if row.correction is None else uncorrected(row, row.correction))
+        for path, birds in found.items():
+            if path.is_relative_to(self.root) and path.is_file():
+                yield from birds
+            else:
+                self.n_left_out += 1
 
     def chosen(self, tab: Tab, order: Order, family: str = "", species: str = "") -> list[Bird]:
         """Return the birds of a tab, sorted; `family` and `species` are scientific names."""
-        birds = [bird for bird in self.read() if _is_in(bird, tab)]
+        birds = [bird for bird in self.birds.values() if is_in(bird, tab)]
         if family:
             birds = [bird for bird in birds if bird.shown.answer is not None and bird.shown.answer.family == family]
         if species:
             birds = [bird for bird in birds if bird.shown.answer is not None and bird.shown.answer.name == species]
         if order == "species":
-            n_of = Counter(_name(bird) for bird in birds)
-            return sorted(birds, key=lambda bird: (-n_of[_name(bird)], _name(bird), -_sure(bird), bird.number))
+            n_of = Counter(name_of(bird) for bird in birds)
+            return sorted(birds, key=lambda bird: (-n_of[name_of(bird)], name_of(bird), -_sure(bird)))
         if order == "confidence":
-            return sorted(birds, key=lambda bird: (-_sure(bird), bird.number))
+            return sorted(birds, key=lambda bird: -_sure(bird))
         if order == "odd":
-            return sorted(birds, key=lambda bird: (bird.similarity is None, bird.similarity or 0, bird.number))
-        return sorted(birds, key=lambda bird: (bird.event, bird.number))
+            return sorted(birds, key=lambda bird: (bird.similarity is None, bird.similarity or 0))
+        return sorted(birds, key=lambda bird: bird.event)
 
     def families(self) -> list[tuple[str, int]]:
         """Return the families of the birds that are left, with their numbers, by name."""
-        found = Counter(bird.shown.answer.family for bird in self.birds if bird.shown.answer and not bird.is_done)
+        left = [bird.shown.answer for bird in self.birds.values() if not bird.is_done]
+        found = Counter(answer.family for answer in left if answer is not None)
         return sorted((name, n) for name, n in found.items() if name)
 
-    def sure(self) -> list[tuple[Answer, list[int]]]:
+    def sure(self) -> list[tuple[Answer, list[str]]]:
         """Return the species with several birds left that the model is sure of, and these birds."""
-        found: dict[str, tuple[Answer, list[int]]] = {}
-        for bird in self.birds:
+        found: dict[str, tuple[Answer, list[str]]] = {}
+        for bird in self.birds.values():
             answer = bird.shown.answer
             if not bird.is_done and answer is not None and answer.rank == "species" and _sure(bird) >= SURE:
-                found.setdefault(answer.name, (answer, []))[1].append(bird.number)
+                found.setdefault(answer.name, (answer, []))[1].append(bird.key)
         return sorted((each for each in found.values() if len(each[1]) > 1), key=lambda each: -len(each[1]))
 
-    def say(self, numbers: Sequence[int], label: Answer | None) -> None:
+    def of(self, keys: Sequence[str]) -> list[Bird]:
+        """Return some birds.
+
+        Raises:
+            BadInput: without any, and if one is not in the folder any more, or has another answer now.
+        """
+        if not keys:
+            raise BadInput("No bird is chosen.")
+        if not self.birds.keys() >= set(keys):
+            raise BadInput("These birds have changed since the page was loaded.", hint="Load it again.")
+        return [self.birds[key] for key in keys]
+
+    def say(self, birds: Sequence[Bird], label: Answer | None) -> None:
         """Write the label of some birds; without one, each is what the model says.
 
         Raises:
-            BadInput: for birds that the folder does not have, and for one without a name to confirm.
+            BadInput: for one without a name to confirm, and for unreadable photos.
         """
-        if not numbers or not all(0 <= number < len(self.birds) for number in numbers):
-            raise BadInput("These birds are not in the folder any more.", hint="Load the page again.")
-        rows = [self.birds[number].row for number in numbers]
+        if any(bird.row.status == "error" for bird in birds):
+            raise BadInput("Nothing can be said of a photo that cannot be read.")
+        self.corrections.add([(bird.row, label or confirmed(bird.row)) for bird in birds])
         if label is not None:
             self.recent = [label, *(each for each in self.recent if each.name != label.name)][:N_RECENT]
-        self.corrections.add([(row, label or confirmed(row)) for row in rows])
 
-    def majority(self, numbers: Sequence[int]) -> Answer:
+    def majority(self, birds: Sequence[Bird]) -> Answer:
         """Return the most frequent species among some birds, that of the surer ones first.
 
         Raises:
             BadInput: if none has a name.
         """
-        answers = [self.birds[number].shown.answer for number in numbers if 0 <= number < len(self.birds)]
+        answers = [bird.shown.answer for bird in birds]
         named = [answer for answer in answers if answer is not None and answer.rank == "species"]
         if not named:
             raise BadInput("None of these birds has the name of a species.", hint="Give one of them a name first.")
@@ -241,40 +286,49 @@ def named(store: KnowledgeBase, text: str) -> list[Taxon]:
     wanted = " ".join(text.split()).casefold()
     if not wanted:
         return []
-    held = [taxon for taxon in store.taxa() if any(name.casefold().startswith(wanted) for name in taxon.all_names)]
-    within = [taxon for taxon in store.taxa() if any(f" {wanted}" in f" {name.casefold()}" for name in taxon.names)]
+    taxa = store.taxa()
+    held = [taxon for taxon in taxa if any(name.casefold().startswith(wanted) for name in taxon.all_names)]
+    within = [taxon for taxon in taxa if any(f" {wanted}" in f" {name.casefold()}" for name in taxon.names)]
     listed = taxa_named(store.checklist, text)
     if not (held or within or listed):
         near = map(store.checklist.find, store.checklist.suggest(text, 3))
         listed = [taxon for taxon in near if taxon is not None]
-    return list({taxon.taxon_id: taxon for taxon in (*held, *within, *listed)}.values())[:8]
+    found = {taxon.taxon_id: taxon for taxon in (*held, *within, *listed)}.values()
+    return sorted(found, key=lambda taxon: not _is_called(taxon, wanted))[:8]
+
+
+def _is_called(taxon: Taxon, wanted: str) -> bool:
+    return any(name.casefold() == wanted for name in taxon.all_names)
 
 
 def label_named(store: KnowledgeBase, text: str) -> Answer:
     """Return the label of a name that a person typed.
 
     Raises:
-        BadInput: for a name that neither the knowledge base nor its checklist has.
+        BadInput: for a name that neither the knowledge base nor its checklist has, and for the beginning of several.
     """
     if text in (UNKNOWN, NO_BIRD):
         return Answer(rank="none", name=text)
     found = named(store, text)
-    exact = [taxon for taxon in found if text.casefold() in {name.casefold() for name in taxon.all_names}]
-    if not (best := exact or found[:1]):
-        near = nearest(text, [taxon.common_name for taxon in store.taxa()], 1)
-        raise BadInput(f'No species is called "{text}".', hint=f'Did you mean "{near[0]}"?' if near else None)
-    return label_of(best[0])
+    if found and (len(found) == 1 or _is_called(found[0], " ".join(text.split()).casefold())):
+        return label_of(found[0])
+    names = ", ".join(taxon.common_name for taxon in found) or ", ".join(
+        nearest(text, [taxon.common_name for taxon in store.taxa()], 1)
+    )
+    raise BadInput(f'No species is called "{text[:100]}".', hint=f"Did you mean {names}?" if names else None)
 
 
-def _is_in(bird: Bird, tab: Tab) -> bool:
+def is_in(bird: Bird, tab: Tab) -> bool:
+    """Return whether a bird is in a tab."""
     if tab in ("done", "all"):
         return bird.is_done or tab == "all"
     is_empty = bird.shown.status in ("no_bird", "error")
     return not bird.is_done and is_empty is (tab == "empty")
 
 
-def _name(bird: Bird) -> str:
-    return message_of(bird.shown).headline if bird.shown.status != "error" else ""
+def name_of(bird: Bird) -> str:
+    """Return the scientific name of a bird, or the status of one without a name."""
+    return bird.shown.answer.name if bird.shown.answer and bird.shown.status == "identified" else bird.shown.status
 
 
 def _sure(bird: Bird) -> float:
@@ -287,16 +341,13 @@ def _similarity(row: Identification) -> float | None:
     return max((anchor.similarity for anchor in anchors), default=None)
 
 
-def _rows(path: Path) -> Iterator[Identification]:
-    """Yield the rows of a file; the torn last line of a run is left out."""
-    if path.is_file():
-        for text in path.read_bytes().split(b"\n"):
-            try:
-                if text:
-                    row = from_json(Identification, json.loads(text))
-                    yield row if row.correction is None else uncorrected(row, row.correction)
-            except (ValueError, StoreError):
-                continue
+def _normal(path: Path) -> Path:
+    return Path(os.path.normpath(path.absolute()))  # links stay as they are
+
+
+def key_of(row: Identification) -> str:
+    """Return the key of a bird in a page."""
+    return sha256_hex(f"{row.image}\n{row.box}\n{said_before(row)}")[:16]
 
 
 def uncorrected(row: Identification, correction: Correction) -> Identification:

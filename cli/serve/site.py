@@ -6,8 +6,9 @@ import asyncio
 import secrets
 import shutil
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -52,7 +53,8 @@ class Result:
 class Site(Closing):
     """The open state of a server.
 
-    Photos are identified on one thread and all else is looked up on another, so that pages never wait for photos.
+    Photos are identified on one thread, pictures of pages made small on another, and all else is looked up on a third,
+    so that pages never wait for photos.
 
     Args:
         opened: opens the knowledge base, its recognizer and the encoder of descriptions; the caller closes them.
@@ -71,15 +73,18 @@ class Site(Closing):
         self._folder, self.reviews = folder, reviews
         self._photos = ThreadPoolExecutor(1, thread_name_prefix="photos")
         self._pages = ThreadPoolExecutor(1, thread_name_prefix="pages")
+        self._pictures = ThreadPoolExecutor(1, thread_name_prefix="pictures")
         self._waiting: list[tuple[Path, asyncio.Future[list[Identification]]]] = []
         self._drain: asyncio.Task[None] | None = None
         self.results: OrderedDict[str, Result] = OrderedDict()
 
     def close(self) -> None:
-        """Wait for what is being identified; what waits is given up, and runs in folders are interrupted."""
+        """Delete all photos, wait for the ones being encoded, and interrupt runs in folders."""
         for review in self.reviews:
             review.stop()
-        for executor in (self._photos, self._pages):
+        for folder in self._folder.iterdir():  # now: the rest of a long upload is then unreadable, not waited for
+            shutil.rmtree(folder, ignore_errors=True)
+        for executor in (self._photos, self._pages, self._pictures):
             executor.shutdown(cancel_futures=True)
 
     async def look_up(self, work: Callable[..., AnswerT], *arguments: Any, **more: Any) -> AnswerT:  # noqa: ANN401
@@ -95,11 +100,20 @@ class Site(Closing):
 
         self._photos.submit(replace_parts).result()
 
-    def new_folder(self) -> Path:
-        """Return a new folder for the photos of a request."""
+    async def draw(self, work: Callable[..., AnswerT], *arguments: Any) -> AnswerT:  # noqa: ANN401
+        """Return a picture, made beside the event loop."""
+        return await asyncio.get_running_loop().run_in_executor(self._pictures, partial(work, *arguments))
+
+    @contextmanager
+    def new_folder(self) -> Iterator[Path]:
+        """Give a new folder for the photos of a request; errors, also of a visitor who leaves, delete it."""
         folder = self._folder / secrets.token_urlsafe(9)
         folder.mkdir()
-        return folder
+        try:
+            yield folder
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
 
     async def identify(self, photos: Sequence[Path], place: str, date: str) -> Result:
         """Return the result of some photos in a folder of `new_folder`, which lives as long as the result.

@@ -35,7 +35,7 @@ from cli.verbs.identify_species_list import fit_warnings, list_fit, read_expecte
 from data.errors import NothingReadable, SourceError, UsageError
 from data.words import plural
 from recognize.columns import Rows
-from recognize.corrections import corrections_beside
+from recognize.corrections import corrected, corrections_beside
 from recognize.settings import MAX_READER_CANDIDATES, MIN_CONFIDENCE, PHOTO_PRESETS, IdentifySettings
 
 if TYPE_CHECKING:
@@ -307,7 +307,8 @@ def _opened(
         photos.groups, burst_s=method.burst_seconds if given.group else None, by=given.group_by, quiet=quiet
     )
     corrections = corrections_beside(
-        *(Path(each) for each in given.photos if Path(each).is_dir()), *([given.file.parent] if given.file else [])
+        *(Path(each) if Path(each).is_dir() else Path(each).parent for each in given.photos),
+        *([given.file.parent] if given.file else []),
     )
     parameters = identify_parameters(store, recognizer, detections)
     parameters |= {**reading.parameters, "reader_chunks": recognizer.n_chunks} if reading is not None else {}
@@ -397,7 +398,7 @@ def _identify(run: Run) -> Counts:
         failed=_failed,
     ):
         text, missing = "", set[str]()
-        for row in (replace(_corrected(run, one), group=names[one.image]) for one in birds):
+        for row in (replace(corrected(one, run.corrections), group=names[one.image]) for one in birds):
             text += _written(run, row, counts)
             missing.update(_missing_parts(row))
         part = next((part for part in ("reader", "samples", "photos") if part in missing), "")
@@ -405,12 +406,6 @@ def _identify(run: Run) -> Counts:
         counts.n_failed += _failed(birds)
         counts.missing[part] += 1
     return counts
-
-
-def _corrected(run: Run, row: Identification) -> Identification:
-    for each in run.corrections:
-        row = each.applied(row)
-    return row
 
 
 def _look_first(run: Run) -> None:

@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -17,19 +17,21 @@ from cli.common import options, output, wiring
 from cli.common.output import named_calls
 from cli.common.settings import OWN
 from data.errors import BadImage, BadInput, UsageError
+from data.files import new_folder, sha256_hex, sha256_of_file
+from data.images import RAW
 from data.words import plural
 
 if TYPE_CHECKING:
     from cli.common.settings import Settings
     from data.contracts import Checklist, Encoders
-    from data.records import Taxon
-    from kb.curate.add import OwnPhoto
+    from data.records import Anchor, Taxon
     from kb.store.knowledge_base import KnowledgeBase
     from recognize.confidence.labelled import LabelledSource
-    from recognize.corrections import Line
+    from recognize.corrections import Corrections, Line
     from recognize.scoring.knowledge import Knowledge
 
-_MARGIN: Final = 0.15  # around a bird that is cut out, of the longer side of its box
+_MARGIN: Final = 0.15  # around a bird that is cut out, of its box
+_MOST_PX: Final = 1024  # of its longer side
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +42,8 @@ class Learnt:
     """The knowledge base that learnt."""
     photos: int
     """Photos that are reference photos now and were none before."""
+    withdrawn: int
+    """Photos that were reference photos before, and whose names were taken back since."""
     species: int
     """Species of all confirmed birds."""
     new_species: tuple[str, ...]
@@ -47,7 +51,7 @@ class Learnt:
     skipped: dict[str, int]
     """Reason -> birds that taught nothing."""
     asked: int
-    """Confirmed birds that were identified, each without its own photo; none that the encoders were trained on."""
+    """Confirmed birds that were identified, each without the photos of its burst; none of the encoders' training."""
     right_before: int
     """Those of which the right species came first in the knowledge base before."""
     right: int
@@ -64,7 +68,8 @@ def learn(corrections: Path, kb: Path | None, form: str) -> None:
     """Learn from the birds that you confirmed or corrected in kb serve.
 
     FILE is a corrections.jsonl, or the FOLDER with it. The photos become reference photos of their species, as your
-    own; species that the knowledge base lacks enter it. With 60 photos of 10 species, its confidence is fitted to them.
+    own, until you take that back and learn again; species that the knowledge base lacks enter it. With 60 photos of 10
+    species, its confidence is fitted to them.
     The shipped knowledge stays as it was: a copy in Fieldmark's own folder learns, and is used from then on.
 
     Example: kb learn photos/ --kb my.kb
@@ -74,154 +79,171 @@ def learn(corrections: Path, kb: Path | None, form: str) -> None:
     file = corrections / NAME if corrections.is_dir() else corrections
     if not file.is_file():
         raise BadInput(f"{file} does not exist.", hint="kb serve --photos FOLDER is where birds are confirmed.")
-    found = Corrections(file)
-    settings, made = _with_own(options.settings(kb=kb))
+    found, settings = Corrections(file), options.settings(kb=kb)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fieldmark-")))
-        learnt = _learn(found.path.parent, list(found), settings, folder)
-    if made:
-        output.note(
-            f"The shipped knowledge was copied to {settings.kb}, which is used from now on; delete it to go back"
-        )
+        path = settings.kb or stack.enter_context(_copy_of_shipped(settings))
+        learnt = _learn(found, replace(settings, kb=path), folder)
+    if settings.kb is None:
+        learnt = replace(learnt, kb=str(settings.home / OWN))
+        output.note(f"The shipped knowledge was copied to {learnt.kb}, which is used from now on; delete it to go back")
     output.write_record(form, learnt, lambda: learnt_text(learnt))
 
 
-def _with_own(settings: Settings) -> tuple[Settings, bool]:
-    """Return the settings with the knowledge base that learns: without one, a copy of the shipped one."""
-    if settings.kb is not None:
-        return settings, False
-    own, part = settings.home / OWN, settings.home / f"{OWN}.part"
-    with wiring.open_knowledge_base(settings) as store:
-        shutil.rmtree(part, ignore_errors=True)
-        shutil.copytree(store.path, part)
-    part.rename(own)
-    return replace(settings, kb=own), True
+@contextmanager
+def _copy_of_shipped(settings: Settings) -> Iterator[Path]:
+    """Give a copy of the shipped knowledge that is in use from the end of the block; errors leave none."""
+    with new_folder(settings.home / OWN) as part:
+        with wiring.open_knowledge_base(settings) as store:
+            shutil.copytree(store.path, part, dirs_exist_ok=True)
+        yield part
 
 
-def _learn(root: Path, lines: Sequence[Line], settings: Settings, folder: Path) -> Learnt:
-    from kb.curate.add import add_photos
+def _learn(corrections: Corrections, settings: Settings, folder: Path) -> Learnt:
+    from kb.curate.add import OwnPhoto, add_photos
+    from kb.store.calibrations import save_calibration
+    from recognize.confidence.calibration import calibration_bytes
+    from recognize.confidence.fit import calibrate
 
     path = wiring.required_path(settings)
     skipped: Counter[str] = Counter()
     with wiring.open_knowledge_base(settings) as store:
         encoders, held = wiring.encoders_of(store), {taxon.scientific_name: taxon for taxon in store.taxa()}
-        birds = list(_birds(root, lines, held, store.checklist, folder, skipped))
-        if not birds:
+        birds = list(_birds(corrections, held, store.checklist, folder, skipped))
+        ever, said = (
+            {line.photo for line in corrections.lines},
+            {(line.label and line.label.name, line.photo) for line in corrections},
+        )
+        said |= {(bird.taxon.scientific_name, bird.line.photo) for bird in birds}
+
+        def is_withdrawn(name: str, anchor: Anchor) -> bool:
+            photos = {anchor.sha256, anchor.file[:64]} & ever  # itself, or the one that it was cut out of
+            return bool(photos) and not any((name, photo) in said for photo in photos)
+
+        withdrawn = sum(
+            is_withdrawn(entry.taxon.scientific_name, anchor)
+            for entry in store.species(store.taxon_ids)
+            for anchor in entry.anchors
+        )
+        if not birds and not withdrawn:
             raise UsageError("There is no bird with the name of a species to learn from.", hint=_reasons(skipped))
-        before, _ = _first_right(store.path, settings, encoders, birds)
+        right_before = _n_right(*_vectors(store, encoders, birds), encoders)
     by_species: dict[str, tuple[Taxon, list[OwnPhoto]]] = {}
-    for taxon, photo in birds:
-        by_species.setdefault(taxon.taxon_id, (taxon, []))[1].append(photo)
-    added = add_photos(path, list(by_species.values()), encoders)
-    right, asked = _first_right(path, settings, encoders, birds)
+    for bird in birds:
+        by_species.setdefault(bird.taxon.taxon_id, (bird.taxon, []))[1].append(OwnPhoto(path=bird.file))
+    added = add_photos(path, list(by_species.values()), encoders, is_withdrawn)
+    with wiring.open_knowledge_base(settings) as store:
+        found, knowledge = _vectors(store, encoders, birds)
+        right, is_calibrated = _n_right(found, knowledge, encoders), True
+        try:
+            made = calibrate(store, encoders, knowledge, found)
+        except BadInput:  # too few photos, or of too few species
+            is_calibrated = False
+    if is_calibrated:
+        save_calibration(path, "default", calibration_bytes(made.calibration))
     return Learnt(
         kb=str(path),
         photos=sum(each.new_photos for each in added),
+        withdrawn=withdrawn,
         species=len(by_species),
         new_species=tuple(each.name for each in added if each.is_new),
         skipped=dict(skipped),
-        asked=asked,
-        right_before=before,
+        asked=len(found.photos),
+        right_before=right_before,
         right=right,
-        is_calibrated=_calibrated(path, settings, encoders, birds),
+        is_calibrated=is_calibrated,
     )
 
 
-def _birds(
-    root: Path, lines: Sequence[Line], held: dict[str, Taxon], checklist: Checklist, folder: Path,
-    skipped: Counter[str],
-) -> Iterator[tuple[Taxon, OwnPhoto]]:  # fmt: skip
-    """Yield species and photo of each bird, cut out where the photo has several."""
-    from data.files import sha256_of_file
-    from kb.checklist.selection import species_named
-    from kb.curate.add import OwnPhoto
-    from recognize.corrections import status_of_label
+@dataclass(frozen=True, slots=True)
+class _Bird:
+    line: Line
+    taxon: Taxon
+    photo: Path
+    file: Path
+    """The photo, or the bird cut out of it."""
 
+
+def _birds(
+    corrections: Corrections, held: Mapping[str, Taxon], checklist: Checklist, folder: Path, skipped: Counter[str]
+) -> Iterator[_Bird]:
+    """Yield each bird with the name of a species, cut out where the photo has several."""
+    from kb.checklist.selection import species_named
+    from kb.sources.article_source import SMALLEST_SIDE_PX
+    from kb.sources.folder import read_own_photo
+
+    lines, root = list(corrections), corrections.path.parent
     n_birds = Counter(line.photo for line in lines)
-    for number, line in enumerate(lines):
-        label, photo = line.label, root / line.image
+    by_size: dict[int, list[Path]] = {}
+    for file in filter(Path.is_file, root.rglob("*")):
+        by_size.setdefault(file.stat().st_size, []).append(file)
+    for line in lines:
+        label, places = line.label, (root / line.image, *by_size.get(line.size, ()))
+        photo = next((each for each in places if each.is_file() and sha256_of_file(each) == line.photo), None)
         if label is None or label.rank != "species":
-            status = "" if label is None else status_of_label(label)
-            skipped["no bird" if status == "no_bird" else "no name of a species"] += 1
-        elif not photo.is_file() or sha256_of_file(photo) != line.photo:
+            skipped[label.name if label and label.rank == "none" else "no name of a species"] += 1
+        elif photo is None:
             skipped["the photo is not there any more"] += 1
         else:
             lineage = {rank: name for rank in ("order", "family") if (name := getattr(label, rank))}
             taxon = held.get(label.name) or species_named(
                 checklist, label.name, common_names=[label.common_name] if label.common_name else [], lineage=lineage
             )
+            is_alone = n_birds[line.photo] == line.n_birds == 1 and photo.suffix.lower() not in RAW
             try:
-                file = photo if n_birds[line.photo] == 1 else _cut_out(line, photo, folder / f"{number}.png")
-            except BadImage:
+                file = photo if is_alone else _cut_out(line, photo, folder)
+                *_, size = read_own_photo(file, taxon.taxon_id, url=None, author=None, licence=None)
+            except (BadImage, OSError):
                 skipped["unreadable"] += 1
                 continue
-            yield taxon, OwnPhoto(path=file)
+            if min(size) < SMALLEST_SIDE_PX:
+                skipped[f"smaller than {SMALLEST_SIDE_PX} px"] += 1
+            else:
+                yield _Bird(line, taxon, photo, file)
 
 
-def _cut_out(line: Line, photo: Path, to: Path) -> Path:
-    """Write the bird with some of its surroundings, and return the file."""
+def _cut_out(line: Line, photo: Path, folder: Path) -> Path:
+    """Write the bird with some of its surroundings, under the hash of the photo, and return the file."""
     from data.images.decode import read_image
+    from data.images.views import crop_to
 
-    image, box = read_image(photo), line.box
-    if box is None:
-        return photo
-    margin = _MARGIN * max(box.right - box.left, box.bottom - box.top)
-    sides = (box.left - margin, box.top - margin, box.right + margin, box.bottom + margin)
-    most = (image.width, image.height)
-    image.crop(tuple(round(min(max(side, 0), most[at % 2])) for at, side in enumerate(sides))).save(to)  # type: ignore[arg-type]
-    return to
-
-
-Birds = Sequence[tuple["Taxon", "OwnPhoto"]]
+    image = read_image(photo)
+    image = image if line.box is None else crop_to(image, line.box, _MARGIN)
+    image.thumbnail((_MOST_PX, _MOST_PX))
+    file = folder / f"{line.photo}-{sha256_hex(str(line.box))[:8]}.png"
+    image.save(file)
+    return file
 
 
-def _first_right(path: Path, settings: Settings, encoders: Encoders, birds: Birds) -> tuple[int, int]:
-    """Return the number of birds of which the right species comes first, each without its own photo, and of all.
-
-    Birds of species that the knowledge base lacks are not asked, and photos that the encoders were trained on neither.
-    """
+def _n_right(found: LabelledSource, knowledge: Knowledge, encoders: Encoders) -> int:
+    """Return the number of birds of which the right species comes first, each without the photos of its burst."""
     from recognize.confidence.labelled import known_rounds
-    from recognize.scoring.presets import Settings as Scoring
-    from recognize.scoring.presets import score
+    from recognize.scoring.presets import Settings, score
 
     n = 0
-    with wiring.open_knowledge_base(replace(settings, kb=path)) as store:
-        found, knowledge = _vectors(store, encoders, birds)
-        for rows, without in known_rounds(knowledge, found.photos) if len(found.photos) else ():
-            rankings = score("default", without, found.photos.queries[rows], Scoring(profile=encoders.profile))
-            for ranking, truth in zip(rankings, found.photos.species[rows].tolist(), strict=True):
-                n += len(ranking.species) > 0 and int(ranking.species[0]) == truth
-        return n, len(found.photos)
+    for rows, without in known_rounds(knowledge, found.photos) if len(found.photos) else ():
+        rankings = score("default", without, found.photos.queries[rows], Settings(profile=encoders.profile))
+        for ranking, truth in zip(rankings, found.photos.species[rows].tolist(), strict=True):
+            n += len(ranking.species) > 0 and int(ranking.species[0]) == truth
+    return n
 
 
-def _vectors(store: KnowledgeBase, encoders: Encoders, birds: Birds) -> tuple[LabelledSource, Knowledge]:
+def _vectors(store: KnowledgeBase, encoders: Encoders, birds: Sequence[_Bird]) -> tuple[LabelledSource, Knowledge]:
+    """Return the birds whose species the knowledge base has, and which the encoders were not trained on."""
     from recognize.confidence.labelled import photos_of_files
+    from recognize.encounters import bursts
     from recognize.scoring.knowledge import read_knowledge
 
     knowledge = read_knowledge(store, encoders)
-    held = [(photo.path, taxon.taxon_id) for taxon, photo in birds if taxon.taxon_id in store.taxon_ids]
+    held = [bird for bird in birds if bird.taxon.taxon_id in store.taxon_ids]
+    paths = dict.fromkeys(str(bird.photo) for bird in held)
+    burst_of = {photo: number for number, burst in enumerate(bursts(paths)) for photo in burst}
     with named_calls(quiet=options.invocation().quiet) as show:
         found = photos_of_files(
-            store, encoders, knowledge, [path for path, _ in held], [taxon_id for _, taxon_id in held],
-            anchor_path=store.anchor_path, on_progress=show,
+            store, encoders, knowledge, [bird.file for bird in held], [bird.taxon.taxon_id for bird in held],
+            anchor_path=store.anchor_path, on_progress=show, groups=[burst_of[str(bird.photo)] for bird in held],
         )  # fmt: skip
     return found, knowledge
-
-
-def _calibrated(path: Path, settings: Settings, encoders: Encoders, birds: Birds) -> bool:
-    """Fit the confidence to the birds, if enough of them can be asked, and return whether it was."""
-    from kb.store.calibrations import save_calibration
-    from recognize.confidence.calibration import calibration_bytes
-    from recognize.confidence.fit import calibrate
-
-    with wiring.open_knowledge_base(replace(settings, kb=path)) as store:
-        found, knowledge = _vectors(store, encoders, birds)
-        try:
-            made = calibrate(store, encoders, knowledge, found)
-        except BadInput:  # too few photos, or of too few species
-            return False
-    save_calibration(path, "default", calibration_bytes(made.calibration))
-    return True
 
 
 def _reasons(skipped: Mapping[str, int]) -> str:
@@ -232,10 +254,12 @@ def learnt_text(learnt: Learnt) -> str:
     """Return the result in words."""
     calibrated = "fitted to these birds" if learnt.is_calibrated else "as before: 60 photos of 10 species fit it"
     new = f"{plural(learnt.photos, 'new reference photo')} of {plural(learnt.species, 'species', 'species')}"
-    right = f"{learnt.right} of {learnt.asked} birds, each without its own photo (before: {learnt.right_before})"
+    alone = "each without the photos of its burst"
+    right = f"{learnt.right} of {learnt.asked} birds, {alone} (before: {learnt.right_before})"
     return output.as_fields(
         {
             "learnt": new,
+            "taken back": plural(learnt.withdrawn, "reference photo") if learnt.withdrawn else None,
             "new species": ", ".join(learnt.new_species) or None,
             "skipped": _reasons(learnt.skipped) if learnt.skipped else None,
             "right species first": right if learnt.asked else None,

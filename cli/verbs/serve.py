@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import secrets
+import sys
 import tempfile
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
+from signal import SIGTERM, signal
 from typing import TYPE_CHECKING
 
 import click
@@ -63,12 +65,13 @@ def serve(kb: Path | None, port: int, host: str, photos: tuple[Path, ...]) -> No
     limit_numpy_threads()
     token = None if host in LOOPBACK else os.environ.get(TOKEN) or secrets.token_urlsafe(16)
     with ExitStack() as stack:
+        # uvicorn repeats the signal at its end, and the temporary folder must go before the process does.
+        stack.callback(signal, SIGTERM, signal(SIGTERM, lambda *_: sys.exit(128 + SIGTERM)))
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fieldmark-")))
-        folders = [each.absolute() for each in dict.fromkeys(photos)]
-        site = Site(
-            partial(_opened, click.get_current_context(), stack, kb), folder, [Review(each, kb) for each in folders]
-        )
+        opened, reviews = partial(_opened, click.get_current_context(), stack, kb), dict.fromkeys(photos)
+        site = Site(opened, folder, [Review(each, kb) for each in reviews])
         settings, of_method = options.settings(kb=kb), options.method_settings("feedback", FeedbackSettings)
+        folders = [each.absolute() for each in reviews]
         finder = stack.enter_context(Finder(settings, folders, default_method(settings), of_method))
         config = uvicorn.Config(
             make_app(site, finder, token=token), host=host, port=port, log_level="warning", access_log=False,

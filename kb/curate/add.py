@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -35,6 +35,7 @@ from kb.store.rows import entry_of, subject_of
 from kb.store.stage_outputs import STAGE, AddedText, Addition, additions, removed, with_own_names
 
 MAX_TEXT_CHARACTERS = 1_000_000
+Withdrawn = Callable[[str, Anchor], bool]
 Credited = TypeVar("Credited", Anchor, Source)
 
 
@@ -116,15 +117,19 @@ def store_addition(
     return added
 
 
-def add_photos(path: str | Path, photos: Sequence[tuple[Taxon, Sequence[OwnPhoto]]], encoders: Encoders) -> list[Added]:
+def add_photos(
+    path: Path, photos: Sequence[tuple[Taxon, Sequence[OwnPhoto]]], encoders: Encoders, is_withdrawn: Withdrawn
+) -> list[Added]:
     """Add photos to several species at once, as `add` does for one, and return the result for each.
+
+    Own photos leave a species for which `is_withdrawn` is true of its name and the photo.
 
     Raises:
         BadInput, StoreError, SpaceMismatch, KnowledgeBaseLocked: as `add`.
     """
-    found = _stored(path, [_Part(taxon, (), own, False) for taxon, own in photos], encoders)
+    found = _stored(path, [_Part(taxon, (), own, False) for taxon, own in photos], encoders, is_withdrawn)
     for added in found:
-        require_shown(Path(path), encoders, added)
+        require_shown(path, encoders, added)
     return found
 
 
@@ -140,7 +145,9 @@ class _Part:
         return term_id(self.subject) if isinstance(self.subject, str) else self.subject.taxon_id
 
 
-def _stored(path: str | Path, parts: Sequence[_Part], encoders: Encoders) -> list[Added]:
+def _stored(
+    path: str | Path, parts: Sequence[_Part], encoders: Encoders, is_withdrawn: Withdrawn = lambda *_: False
+) -> list[Added]:
     """Write all parts, and publish them together."""
     pictures = [[_read_photo(photo, part.key) for photo in part.photos] for part in parts]
     layout = Layout(Path(path))
@@ -150,10 +157,20 @@ def _stored(path: str | Path, parts: Sequence[_Part], encoders: Encoders) -> lis
         info = begin(layout, OwnSource(), encoders)
         with closing(Ledger(layout.ledger, create=is_new)) as ledger:
             was_there = {entry.subject_id for entry in ledger.entries()}
+            _withdraw(ledger, is_withdrawn)
             noted = [_noted(layout, ledger, part, own) for part, own in zip(parts, pictures, strict=True)]
             run_stages(BuildRun(layout=layout, info=info, ledger=ledger, encoders=encoders), ("encode", "index"))
             ledger.checkpoint()
             return [_shown(ledger, part.key, was_there, added) for part, added in zip(parts, noted, strict=True)]
+
+
+def _withdraw(ledger: Ledger, is_withdrawn: Withdrawn) -> None:
+    names = ledger.subject_names("taxon")
+    for key, before in additions(ledger).items():
+        left = tuple(photo for photo in before.anchors if not is_withdrawn(names.get(key, ""), photo))
+        if len(left) < len(before.anchors):
+            output = dumps(replace(before, anchors=left))
+            ledger.record([Step(subject_id=key, stage=STAGE, fingerprint=fingerprint(output), output=output)])
 
 
 def _noted(layout: Layout, ledger: Ledger, part: _Part, pictures: Sequence[tuple[Anchor, bytes]]) -> Added:

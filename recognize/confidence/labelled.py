@@ -310,10 +310,11 @@ def photos_of_anchors(
 
 def photos_of_files(
     store: KnowledgeStore, encoders: Encoders, knowledge: Knowledge, paths: Sequence[Path], taxon_ids: Sequence[str], *,
-    anchor_path: AnchorPath, on_progress: OnProgress = lambda *_: None,
+    anchor_path: AnchorPath, on_progress: OnProgress = lambda *_: None, groups: Sequence[int] | None = None,
 ) -> LabelledSource:  # fmt: skip
     """Return photo files of species in the store; one that is an anchor is identified without that.
 
+    With `groups`, such as the numbers of bursts, it is identified without all anchors that show a photo of its group.
     Skipped: unreadable photos, training photos of the encoders, and photos that are an anchor of another species.
     """
     found = encode_photos(encoders, paths, on_progress=lambda n: on_progress("photos", n, len(paths)))
@@ -323,6 +324,12 @@ def photos_of_files(
     same = pictures.same_as(found.queries.visual, found.hashes, np.ones(len(found), dtype=np.bool_))
     owners = knowledge.anchors.owners
     is_other = np.array([(owners[rows] != species[at]).any() for at, rows in enumerate(same)], dtype=np.bool_)
+    if groups is not None:
+        group_of = [groups[at] for at in found.positions]
+        members: dict[int, list[IntArray]] = {}
+        for group, rows in zip(group_of, same, strict=True):
+            members.setdefault(group, []).append(rows)
+        same = [np.unique(np.concatenate(members[group])) for group in group_of]
     kept, skipped = _sieve(
         len(found),
         {

@@ -112,7 +112,7 @@ class _Package:
         """Return an observation: of an event for an encounter, else of a medium."""
         is_event, first, kind = bool(row.photos), media[0], _observation_type(row)
         named = row.answer if row.status == "identified" else None
-        box = None if is_event else share_of(photos_of(row)[0])
+        box = None if is_event or kind == "blank" else share_of(photos_of(row)[0])
         if named is not None:
             ranks = {name: value for name in ("order", "family") if (value := getattr(named, name))}
             self.taxa[named.name] = {"scientificName": named.name, "taxonRank": named.rank, **ranks}
@@ -180,8 +180,10 @@ def camtrap_dp(rows: Iterable[Identification], facts: Facts) -> Document:
     """
     given = list(rows)
     made = _Package(root_of(given, facts.folder), facts)
+    with_birds = {row.image for row in given if row.status != "no_bird"}
     for row in given:
-        made.add(row)
+        if row.status != "no_bird" or row.image not in with_birds:  # a photo with a bird is not blank
+            made.add(row)
     n, lacks = made.n_photos, made.lacks
     if not made.media:
         raise refuse_without([name for name in ("place", "time") if lacks[name]], "camtrap-dp")
@@ -272,7 +274,7 @@ def megadetector(rows: Iterable[Identification], facts: Facts) -> Document:
             image = images.setdefault(path, {"file": path, "detections": []})
             is_seen = box is not None and not (row.correction and row.status == "no_bird")
             if is_seen or (row.status == "identified" and classes):
-                score = photo.box_score if photo.box_score is not None else classes[0][1]
+                score = photo.box_score if photo.box_score is not None else next((sure for _, sure in classes), 1.0)
                 named = {"classifications": classes} if classes else {}
                 image["detections"].append(
                     {"category": "1", "conf": float(score), "bbox": box or (0, 0, 1, 1), **named}
@@ -306,7 +308,8 @@ def _classes(row: Identification) -> dict[str, tuple[float, str]]:
     if row.status == "identified" and (answer := row.answer) is not None:
         sure = 1.0 if answer.confidence is None else answer.confidence
         add(answer.name, answer.rank, sure, answer.order, answer.family, common=answer.common_name)
-    for each in row.candidates if row.status not in ("error", "no_bird") else ():
+    is_open = row.correction is None and row.status not in ("error", "no_bird")
+    for each in row.candidates if is_open else ():
         if each.confidence is not None:
             add(each.scientific_name, "species", each.confidence, each.order, each.family, common=each.common_name)
     return dict(sorted(found.items(), key=lambda item: -item[1][0]))

@@ -12,7 +12,7 @@ from data.errors import BadInput
 from data.files import write_atomic
 from data.images import RAW
 from data.images.exif import sidecars_of
-from data.records import Identification
+from data.records import Answer, Identification
 from recognize.exports.document import photos_of
 
 DC: Final = "http://purl.org/dc/elements/1.1/"
@@ -41,22 +41,25 @@ def sidecar_of(photo: Path) -> Path:
 def write_keywords(row: Identification) -> list[Path]:
     """Add the English and the scientific name of an answer to the sidecars of its photos, and return these.
 
-    All else in a sidecar stays. Nothing is written for an answer without a name, and for unreadable photos.
+    Names that a person corrected are removed, if the photo has one bird; all else in a sidecar stays. Nothing is
+    written for an answer without a name, and for unreadable photos.
 
     Raises:
         BadInput: if a sidecar is no XMP, or cannot be written.
     """
-    if row.status != "identified" or row.answer is None:
-        return []
-    names = [name for name in (row.answer.common_name, row.answer.name) if name]
+    names = _names(row.answer) if row.status == "identified" else []
+    before = row.correction.answer if row.correction and row.n_birds == 1 else None
+    wrong = [name for name in _names(before) if name not in names]
     written = []
     for photo in photos_of(row):
         if photo.error is None:
             path = sidecar_of(Path(photo.image))
             try:
-                before = path.read_bytes() if path.exists() else b""
-                after = with_keywords(before, names)
-                if after != before:
+                xmp = path.read_bytes() if path.exists() else b""
+                if not (names or (xmp and wrong)):
+                    continue
+                after = with_keywords(xmp, names, wrong)
+                if after != xmp:
                     write_atomic(path, after, is_durable=False)
             except (ExpatError, ValueError) as error:
                 raise BadInput(f"{path} is no XMP: {error}.", hint="Move it away, or leave out --xmp.") from error
@@ -66,8 +69,12 @@ def write_keywords(row: Identification) -> list[Path]:
     return written
 
 
-def with_keywords(xmp: bytes, names: Sequence[str]) -> bytes:
-    """Return an XMP document with further keywords, in all its lists of keywords; a new one for no bytes.
+def _names(answer: Answer | None) -> list[str]:
+    return [name for name in (answer.common_name, answer.name) if name] if answer and answer.rank != "none" else []
+
+
+def with_keywords(xmp: bytes, names: Sequence[str], wrong: Sequence[str] = ()) -> bytes:
+    """Return an XMP document with further keywords, and without some, in all its lists; a new one for no bytes.
 
     Raises:
         ExpatError: if it is not XML.
@@ -80,8 +87,12 @@ def with_keywords(xmp: bytes, names: Sequence[str]) -> bytes:
         raise ValueError("expected an element rdf:RDF")
     lists = [each for name in OTHER_LISTS for each in _lists(document, *name)]
     lists += _lists(document, DC, "subject") or [_new_list(document)]
-    n_new = sum(_add(document, each, name) for each in lists for name in names)
-    return document.toxml(encoding="utf-8") if n_new else xmp
+    n_changed = sum(_add(document, each, name) for each in lists for name in names)
+    for each in lists:
+        for item in [item for item in each.getElementsByTagNameNS(RDF, "li") if _text(item) in wrong]:
+            each.removeChild(item)
+            n_changed += 1
+    return document.toxml(encoding="utf-8") if n_changed else xmp
 
 
 def _lists(document: Document, namespace: str, name: str) -> list[Element]:
@@ -107,10 +118,14 @@ def _new_list(document: Document) -> Element:
     return bag
 
 
+def _text(item: Element) -> str:
+    return "".join(node.data for node in item.childNodes if hasattr(node, "data")).strip()
+
+
 def _add(document: Document, keywords: Element, name: str) -> bool:
     """Add a keyword to a list, and return whether it was not there."""
     items = keywords.getElementsByTagNameNS(RDF, "li")
-    if any(name == "".join(node.data for node in item.childNodes if hasattr(node, "data")).strip() for item in items):
+    if name in map(_text, items):
         return False
     item = document.createElementNS(RDF, f"{keywords.prefix}:li")
     item.appendChild(document.createTextNode(name))

@@ -4,7 +4,8 @@ const main = document.querySelector("[data-review]");
 if (main) {
   const form = document.getElementById("say"), fault = form.querySelector("[data-error]");
   const name = form.querySelector("input[name=name]"), names = document.getElementById("names");
-  let at = 0, isBusy = false;
+  let at = 0;
+  const waiting = [];
   const grid = () => document.getElementById("grid");
   const birds = () => [...grid().querySelectorAll("[data-bird]")];
   const boxes = () => [...grid().querySelectorAll("input[type=checkbox]")];
@@ -19,8 +20,9 @@ if (main) {
       all[at].scrollIntoView({ block: "nearest" });
     }
   };
-  const renew = async () => {
+  const renew = async (said) => {
     const answer = await fetch(location.href);
+    const kept = chosen().map((bird) => bird.dataset.bird).filter((key) => !said.includes(key)); // chosen meanwhile
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     for (const part of ["#grid", ".tabs", "progress", ".toolbar > .small:last-child", "#after"]) {
       const [before, after] = [main.querySelector(part), page.querySelector(part)];
@@ -28,25 +30,34 @@ if (main) {
     }
     const [before, after] = [main.querySelector(".cohorts"), page.querySelector(".cohorts")];
     if (before) { if (after) { after.open = before.open; before.replaceWith(after); } else before.remove(); }
-    mark(at);
+    birds().forEach((bird) => { bird.querySelector("input").checked = kept.includes(bird.dataset.bird); });
+    mark(at, document.activeElement !== name);
   };
-  const say = async (what, numbers, label = "") => {
-    if (isBusy) return;
-    isBusy = true;
-    const body = new FormData();
+  // Orders are carried out in turn; those behind one that failed were meant for other birds.
+  const say = async (what, label = "") => {
+    waiting.push([what, label]);
+    if (waiting.length > 1) return;
+    while (waiting.length) {
+      if (await isDone(...waiting[0])) waiting.shift(); else waiting.length = 0;
+    }
+  };
+  const isDone = async (what, label) => {
+    const body = new FormData(), keys = what === "undo" ? [] : numbers();
     body.set("say", what);
     body.set("name", label);
-    numbers.forEach((number) => body.append("birds", number));
+    keys.forEach((key) => body.append("birds", key));
     try {
       const answer = await fetch(form.action, { method: "POST", body, headers: { Accept: "application/json" } });
-      fault.hidden = answer.ok;
-      if (!answer.ok) fault.textContent = await said(answer);
-      await renew();
+      const text = answer.ok ? (await answer.json()).name || "" : await said(answer);
+      fault.hidden = !text;
+      fault.textContent = answer.ok && text ? `${text}: ${keys.length}` : text;
+      await renew(keys);
+      return answer.ok;
     } catch {
       fault.hidden = false;
       fault.textContent = "The server does not answer: it may have been stopped.";
+      return false;
     }
-    isBusy = false;
   };
   const said = async (answer) => {
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
@@ -59,7 +70,7 @@ if (main) {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const what = event.submitter ? event.submitter.value : "name";
-    say(what, what === "undo" ? [] : numbers(), name.value);
+    say(what, name.value);
     name.value = "";
   });
   main.addEventListener("change", (event) => {
@@ -79,20 +90,21 @@ if (main) {
     }));
   });
   name.addEventListener("keydown", (event) => {
-    if (event.key === "Enter") { event.preventDefault(); say("name", numbers(), name.value); name.value = ""; name.blur(); }
+    if (event.key === "Enter") { event.preventDefault(); say("name", name.value); name.value = ""; name.blur(); }
     if (event.key === "Escape") { name.blur(); mark(at); }
   });
   const columns = () => getComputedStyle(grid()).gridTemplateColumns.split(" ").length;
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target === name || event.target.matches("select, summary")) return;
     if (event.key === "Enter" && event.target.matches("a, button")) return;
+    if (event.repeat && !event.key.startsWith("Arrow")) return;
     const keys = {
-      Enter: () => say("confirm", numbers()),
+      Enter: () => say("confirm"),
       r: () => name.focus(),
-      u: () => say("unknown", numbers()),
-      x: () => say("no bird", numbers()),
-      m: () => say("majority", numbers()),
-      z: () => say("undo", []),
+      u: () => say("unknown"),
+      x: () => say("no bird"),
+      m: () => say("majority"),
+      z: () => say("undo"),
       a: () => { const all = boxes(), is = all.every((box) => box.checked); all.forEach((box) => { box.checked = !is; }); },
       e: () => {
         const bird = birds()[at];
@@ -103,7 +115,7 @@ if (main) {
       ArrowDown: () => mark(at + columns()), ArrowUp: () => mark(at - columns()),
     };
     const recent = [...form.querySelectorAll("[data-recent]")][Number(event.key) - 1];
-    const act = recent ? () => say("name", numbers(), recent.textContent) : keys[event.key] || keys[event.key.toLowerCase()];
+    const act = recent ? () => say("name", recent.dataset.recent) : keys[event.key] || keys[event.key.toLowerCase()];
     if (act) { event.preventDefault(); act(); }
   });
   mark(0, false);

@@ -60,9 +60,9 @@ def serve(cli: Any, built_kb: Path, monkeypatch: pytest.MonkeyPatch) -> Callable
 
 @pytest.fixture
 def browse(cli: Any, built_kb: Path) -> Callable[..., None]:
-    """A function that starts `kb serve` in a process, calls a visit with its address, and stops it with Ctrl-C."""
+    """A function that starts `kb serve` in a process, calls a visit with its address, and stops it with a signal."""
 
-    def browse(visit: Callable[[str], None], *, photos: Path) -> None:
+    def browse(visit: Callable[[str], None], *, photos: Path, by: signal.Signals = signal.SIGINT) -> None:
         command = [*cli.command(), "serve", "--kb", str(built_kb), "--port", "0", "--photos", str(photos)]
         with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=cli.environment()) as server:
             assert server.stderr is not None
@@ -70,8 +70,8 @@ def browse(cli: Any, built_kb: Path) -> Callable[..., None]:
                 address = next(found[0] for line in server.stderr if (found := re.search(r"http://[^/\s]+", line)))
                 visit(address)
             finally:
-                server.send_signal(signal.SIGINT)
+                server.send_signal(by)
                 server.wait(30)
-        assert server.returncode in (0, 130), "stopped by Ctrl-C"
+        assert server.returncode in (0, 128 + by)
 
     return browse

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import shutil
 import time
 from pathlib import Path
@@ -25,10 +26,14 @@ def folder(drawings: Path) -> Path:
     return drawings
 
 
-def say(client: httpx.Client, what: str, *birds: int, **more: str) -> httpx.Response:
-    return client.post(
-        "/folders/0/say", data={"say": what, "birds": [str(bird) for bird in birds], **more}, headers=JSON
-    )
+def keys(client: httpx.Client) -> dict[str, str]:
+    """Return name of a photo -> key of its only bird."""
+    page = client.get("/folders/0?tab=all").text
+    return {Path(image).stem: key for key, image in re.findall(r'data-bird="(\w+)".*?title="([^"]+)"', page, re.DOTALL)}
+
+
+def say(client: httpx.Client, what: str, *birds: str, **more: str) -> httpx.Response:
+    return client.post("/folders/0/say", data={"say": what, "birds": [*birds], **more}, headers=JSON)
 
 
 def run(client: httpx.Client, do: str = "identify") -> dict[str, Any]:
@@ -48,11 +53,10 @@ def test_what_is_said_of_birds_is_kept_undone_and_honoured_by_the_next_run(
     results = folder / "fieldmark.jsonl"
     command = ("identify", folder, "--kb", built_kb, "--output", results)
     cli.call(*command)
-    rows = [json.loads(line) for line in results.read_text().splitlines()]
-    at = {Path(row["image"]).stem: number for number, row in enumerate(rows)}
 
     def visit(client: httpx.Client) -> None:
-        assert "2 birds and empty photos" not in client.get("/folders").text
+        assert "3 birds and empty photos, 0 reviewed" in client.get("/folders").text
+        at = keys(client)
         page = client.get("/folders/0").text
         assert page.count("data-bird=") == 2 and "broken" in client.get("/folders/0?tab=empty").text
         assert client.get(f"/folders/0/crops/{at[OWL]}").content.startswith(b"\xff\xd8\xff")
@@ -65,15 +69,16 @@ def test_what_is_said_of_birds_is_kept_undone_and_honoured_by_the_next_run(
         assert done.count("data-bird=") == 2 and "corrected" in done and "confirmed" in done
         assert {each["name"] for each in client.get("/names?q=snowy").json()} == {"Snowy Owl"}
         assert say(client, "majority", at[OWL], at[CARDINAL]).status_code == 200
-        for wrong in (say(client, "name", at[OWL], name="Nobody"), say(client, "confirm"), say(client, "confirm", 99),
-                      say(client, "confirm", at["broken"]), say(client, "shout", at[OWL])):  # fmt: skip
+        for wrong in (say(client, "name", at[OWL], name="Nobody"), say(client, "confirm"), say(client, "confirm", "99"),
+                      say(client, "confirm", at["broken"]), say(client, "shout", at[OWL]),
+                      say(client, "no bird", at["broken"]), say(client, "name", at[OWL], name="s")):  # fmt: skip
             assert wrong.status_code == 400
         assert say(client, "no bird", at[OWL]).status_code == say(client, "unknown", at[OWL]).status_code == 200
         undone = [say(client, "undo").json()["undone"] for _ in range(6)]
         assert undone == [1, 1, 2, 1, 1, 0], "as many steps as were made"
         say(client, "confirm", at[OWL])
         without_script = client.post(
-            "/folders/0/say", data={"say": "name", "name": "European Robin", "birds": str(at[CARDINAL])}
+            "/folders/0/say", data={"say": "name", "name": "European Robin", "birds": at[CARDINAL]}
         )
         assert without_script.status_code == 303
         table = {
@@ -81,7 +86,7 @@ def test_what_is_said_of_birds_is_kept_undone_and_honoured_by_the_next_run(
             for row in csv.DictReader(io.StringIO(client.get("/folders/0/fieldmark.csv").text))
         }
         assert table[CARDINAL]["answer_scientific_name"] == "Erithacus rubecula"
-        assert table[CARDINAL]["answer_before"] == "Cardinalis cardinalis" == rows[at[CARDINAL]]["answer"]["name"]
+        assert table[CARDINAL]["answer_before"] == "Cardinalis cardinalis"
         for path in ("/folders/1", "/folders/0/crops/99"):
             assert client.get(path).status_code == 404
 
@@ -97,6 +102,34 @@ def test_what_is_said_of_birds_is_kept_undone_and_honoured_by_the_next_run(
     assert (
         "European Robin (Erithacus rubecula), corrected" in shown and "Snowy Owl (Bubo scandiacus), confirmed" in shown
     )
+
+
+def test_nothing_is_said_of_another_bird_or_answer_than_the_page_shows(
+    serve: Any, cli: Any, built_kb: Path, folder: Path, tmp_path: Path
+) -> None:
+    results = folder / "fieldmark.jsonl"
+    cli.call("identify", folder, "--kb", built_kb, "--output", results)
+    shutil.copy(folder / f"{OWL}.png", tmp_path / "private.png")
+
+    def visit(client: httpx.Client) -> None:
+        at = keys(client)
+        rows = [json.loads(line) for line in results.read_text().splitlines()]
+        owl = next(row for row in rows if OWL in row["image"])
+        private = {**owl, "image": str(folder / ".." / ".." / tmp_path.name / "private.png")}
+        owl["answer"]["name"] = "Strix nebulosa"
+        lines = [*map(json.dumps, [private, *reversed(rows)]), "{}", '{"image": "torn']
+        results.write_text("\n".join(lines))
+        assert say(client, "confirm", at[OWL]).status_code == 400
+        assert say(client, "confirm", at[CARDINAL]).status_code == 200
+        page = client.get("/folders/0?tab=all").text
+        assert page.count("data-bird=") == 3 and "2 more in fieldmark.jsonl cannot be read" in page
+        (folder / f"{OWL}.png").rename(folder / "moved.png")
+        gone = say(client, "unknown", keys(client)[OWL])
+        assert (gone.status_code, "not there any more" in gone.text) == (400, True)
+
+    serve(visit, photos=folder)
+    (line,) = map(json.loads, (folder / "corrections.jsonl").read_text().splitlines())
+    assert (line["image"], line["label"]["name"]) == (f"{CARDINAL}.png", "Cardinalis cardinalis")
 
 
 def test_a_folder_is_identified_with_progress_from_the_page(serve: Any, folder: Path) -> None:
@@ -118,10 +151,8 @@ def test_confirmed_birds_teach_the_knowledge_base_that_the_server_goes_on_with(
     def visit(client: httpx.Client) -> None:
         run(client)
         n = client.get("/species?q=owl").text.count("Common Raven")
-        rows = [json.loads(line) for line in (folder / "fieldmark.jsonl").read_text().splitlines()]
-        bird = next(at for at, row in enumerate(rows) if row["status"] != "error")
         assert n == 0 and client.get("/species/corvus-corax").status_code == 404
-        assert say(client, "name", bird, name="Common Raven").status_code == 200
+        assert say(client, "name", keys(client)[OWL], name="Common Raven").status_code == 200
         run(client, do="learn")
         page = client.get("/folders/0").text
         assert "1 new reference photo of 1 species" in page, page[:3000]

@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import shutil
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +74,7 @@ def test_species_are_found_by_description_name_and_group(serve: Any) -> None:
         assert client.get(f"/anchors/{anchor}").headers["content-type"].startswith("image/")
         missing = client.get("/species/Great Auk")
         assert (missing.status_code, "That did not work" in missing.text) == (404, True)
-        assert client.get("/anchors/" + "0" * 64).status_code == 404
+        assert client.get("/anchors/" + "0" * 64).status_code == client.get("/anchors/" + "z" * 64).status_code == 404
         assert client.get("/healthz").json() == {"status": "ok"}
         assert "--leaf" in client.get("/static/page.css").text and client.get("/static/page.js").status_code == 200
 
@@ -114,15 +116,16 @@ def test_the_api_gives_the_records_of_the_library(serve: Any, cli: Any, built_kb
 
 
 def test_other_sites_other_names_and_large_bodies_are_refused(
-    serve: Any, drawings: Path, monkeypatch: pytest.MonkeyPatch
+    serve: Any, drawings: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("cli.serve.guard.MOST_BYTES", 1_000_000)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     photo = sent(drawings / f"{CARDINAL}.png")
 
     def visit(client: httpx.Client) -> None:
         for headers in (
-            {"Origin": "http://evil.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"},
-            {"Host": "evil.example"}, {"Host": "localhost.evil.example:8000"},
+            {"Origin": "http://evil.example"}, {"Origin": "null"}, {"Origin": "http://["},
+            {"Sec-Fetch-Site": "cross-site"}, {"Host": "evil.example"}, {"Host": "localhost.evil.example:8000"},
         ):  # fmt: skip
             assert client.post("/api/v1/identify", headers=headers, files=photo).status_code == 403, headers
         head = b'--x\r\nContent-Disposition: form-data; name="photos"; filename="a.jpg"\r\n\r\n'
@@ -130,6 +133,10 @@ def test_other_sites_other_names_and_large_bodies_are_refused(
         for body in (large, iter([large])):
             kind = {"Content-Type": "multipart/form-data; boundary=x"}
             assert client.post("/api/v1/identify", content=body, headers=kind).status_code == 413
+        image = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Dest": "image"}
+        link = image | {"Sec-Fetch-Dest": "document"}
+        assert [client.get("/find", headers=each).status_code for each in (image, link)] == [403, 200]
+        assert [*tmp_path.glob("fieldmark-*/*")] == [], "nothing of a refused request is left"
         ours = {"Origin": f"http://127.0.0.1:{client.base_url.port}"}
         assert client.post("/identify", files=photo, headers=ours).status_code == 303
         policy = client.get("/").headers["content-security-policy"]
@@ -153,6 +160,28 @@ def test_another_address_needs_the_token_that_is_printed_or_set(serve: Any, monk
     monkeypatch.delenv("FIELDMARK_TOKEN")
     printed = serve(lambda client: None, "--host", "0.0.0.0").partition("?token=")[2].split()[0]
     assert len(printed) >= 16
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_server_leaves_no_photo_and_no_process(
+    browse: Any, drawings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: signal.Signals
+) -> None:
+    for number in range(300):
+        shutil.copy(drawings / f"{CARDINAL}.png", drawings / f"{number}.png")
+    (folder := tmp_path / "temporary").mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+
+    def visit(address: str) -> None:
+        httpx.post(f"{address}/identify", files=sent(drawings / f"{CARDINAL}.png"), timeout=60)
+        httpx.post(f"{address}/folders/0/start")
+        assert [*folder.glob("fieldmark-*/*/*/*.png")]
+        assert httpx.get(f"{address}/folders/0/progress").json()["is_running"]
+
+    browse(visit, photos=drawings, by=by)
+    assert not [*folder.glob("fieldmark-*")]
+    commands = [file.read_bytes() for file in Path("/proc").glob("[0-9]*/cmdline") if file.exists()]
+    assert not [each for each in commands if str(drawings).encode() in each]
 
 
 def test_a_port_that_is_taken_is_an_error_with_a_remedy(cli: Any, built_kb: Path) -> None:
