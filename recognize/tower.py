@@ -55,6 +55,7 @@ class OnnxModel:
 
     path: Path
     _session: Any = field(default=None, init=False, repr=False)
+    _pools: dict[int, ThreadPoolExecutor] = field(default_factory=dict, init=False, repr=False)
     _lock: Any = field(default_factory=threading.Lock, init=False, repr=False)
 
     @cached_property
@@ -70,10 +71,14 @@ class OnnxModel:
                 self._session = open_model(self.path)
             return self._session
 
-    @cached_property
+    @property
     def pool(self) -> ThreadPoolExecutor:
-        """Threads for pictures."""
-        return ThreadPoolExecutor(min(8, os.cpu_count() or 1), thread_name_prefix=type(self).__name__)
+        """Threads for pictures, of this process: a forked child has the object of its parent's, but not the threads."""
+        with self._lock:
+            if os.getpid() not in self._pools:
+                name = type(self).__name__
+                self._pools = {os.getpid(): ThreadPoolExecutor(min(8, os.cpu_count() or 1), thread_name_prefix=name)}
+            return self._pools[os.getpid()]
 
 
 def _are_same(images: tuple[Image.Image, ...], others: tuple[Image.Image, ...]) -> bool:

@@ -3,8 +3,11 @@
 import csv
 import io
 import json
+import re
 import shutil
 import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +114,21 @@ def test_the_api_gives_the_records_of_the_library(serve: Any, cli: Any, built_kb
         paths = {path.replace("{name}", CARDINAL) for path in description["paths"]}
         assert all(client.get(path).status_code != 404 for path in paths)
         assert answer["rows"][0].keys() == description["components"]["schemas"]["Identification"]["properties"].keys()
+
+    serve(visit)
+
+
+def test_the_examples_of_the_page_on_the_api_work(serve: Any, drawings: Path, tmp_path: Path) -> None:
+    text = (Path(__file__).parents[3] / "docs" / "howto" / "serve.md").read_text(encoding="utf-8")
+    (curl,) = re.findall(r"^curl .*$", text, re.MULTILINE)
+    (script,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    (drawings / f"{CARDINAL}.png").rename(tmp_path / "jay.jpg")
+
+    def visit(client: httpx.Client) -> None:
+        for command in (["bash", "-c", curl], [sys.executable, "-c", script]):
+            here = [part.replace("http://127.0.0.1:8000", str(client.base_url).rstrip("/")) for part in command]
+            done = subprocess.run(here, cwd=tmp_path, capture_output=True, text=True, check=True)
+            assert "Northern Cardinal" in done.stdout
 
     serve(visit)
 

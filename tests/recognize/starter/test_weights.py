@@ -1,3 +1,4 @@
+import multiprocessing
 from pathlib import Path
 from typing import Any
 
@@ -130,3 +131,17 @@ def test_a_product_that_is_too_small_is_an_overflow(
     int8_overflows.cache_clear()
     assert int8_overflows() is overflows
     int8_overflows.cache_clear()
+
+
+def test_a_process_forked_after_encoding_encodes_too(encoders: Any) -> None:
+    """The threads of the parent do not exist in it."""
+    tower, images = encoders.visual.weights.tower, pictures(2)
+    expected = tower.features(images)
+    context = multiprocessing.get_context("fork")
+    answers = context.SimpleQueue()
+    child = context.Process(target=lambda: answers.put(tower.features(pictures(2))))
+    child.start()
+    child.join(60)
+    child.kill()
+    assert child.exitcode == 0
+    np.testing.assert_array_equal(answers.get(), expected)
