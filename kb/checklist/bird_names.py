@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from kb.checklist.names import fold
+from kb.checklist.names import fold, is_spelt
 
 FILE: Final = Path(__file__).with_name("bird_names.npz")
 CODES: Final = "codes"
@@ -31,16 +31,20 @@ class BirdNames:
         self._n_names = np.bincount(self._positions, minlength=len(self._species))
 
     def called(self, name: str) -> dict[str, set[str]]:
-        """Return scientific name -> languages, for the species with that name; codes count in capitals only."""
-        wanted = fold(name)
+        """Return scientific name -> languages, for the species with that name; codes count in capitals only.
+
+        Those with its accents come before others.
+        """
+        wanted, exact = fold(name), set[str]()
         key = np.uint32(zlib.crc32(wanted.encode()))
         found: dict[str, set[str]] = {}
         for row in range(*np.searchsorted(self._keys, [key, key + np.uint32(1)])):
             at, language = int(self._positions[row]), self.languages[self._languages[row]]
-            is_it = wanted in map(fold, self._names(language)[at])
-            if is_it and (language != CODES or name.isupper()):
+            alike = [each for each in self._names(language)[at] if fold(each) == wanted]
+            if alike and (language != CODES or name.isupper()):
                 found.setdefault(self._species[at], set()).add(language)
-        return found
+                exact |= {self._species[at]} if any(is_spelt(name, each) for each in alike) else set()
+        return {species: languages for species, languages in found.items() if not exact or species in exact}
 
     def shown(self, scientific_name: str, language: str) -> tuple[str, ...]:
         """Return the name of a species in a language; empty without one."""

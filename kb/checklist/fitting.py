@@ -68,7 +68,7 @@ class FittingNames:
                 for name, taxon in self.checklist.trinomials(last)
                 if name.startswith(genus) and name.split()[1].startswith(initial)
             }
-        named = self.checklist.scientific_names(ending=last, initial=genus[0])
+        named = self.checklist.scientific_names(ending=last, initial=genus)
         found: Fitting = {}
         for text, taxon in named:
             words = text.split()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
@@ -13,6 +14,8 @@ from typing import TYPE_CHECKING, Final
 from data.tables import LINE, Headings, cells_of, open_table
 from data.words import plural
 from kb.checklist.names import BELOW_SPECIES, LADDER, parse_name, without_authorship
+from kb.checklist.selection import RANKS_ABOVE
+from kb.checklist.words import LANGUAGES, LETTERS_OF_CODE, language_code
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -93,6 +96,9 @@ COLUMNS: Final = {
     "common": ("|".join((*HEADINGS["common"], "name"))).replace(" ", "").split("|"),
 }
 """Columns of checklists -> their headings, folded."""
+ENGLISH: Final = ("english", "primarycomname", "maincommonname", "othercommonnames", "speciesenglish")
+_LANGUAGE: Final = re.compile(r"^(?:common|vernacular|english)?[ _.-]?names?[ _.:\[(-]+([A-Za-z]{2,3})[\])]?$", re.I)
+_OF_NAMES: Final = re.compile(r"(?:common|vernacular)?names?$")
 _NAMES: Final = ("scientific", "common", "either", "code", *IN_LANGUAGES)
 _HIGHER: Final = ("genus", "family", "order", "class")
 _NOT_IN_LISTS: Final = ("subspecies", "kingdom", "phylum", "synonyms")
@@ -123,6 +129,11 @@ class NameRow:
     """Names in another language, and codes."""
     cells: Mapping[str, str] = field(default_factory=dict)
     """Heading -> cell."""
+    above: Mapping[str, str] = field(default_factory=dict)
+    """Rank -> name of the taxon above."""
+    by_language: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Common names in columns that state a language."""
+    synonyms: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -178,6 +189,14 @@ class NamesFile:
     def names_species(self) -> bool:
         """Whether the file is a table with a column of names, not of higher taxa alone."""
         return self.is_table and has_names(self.columns)
+
+    @cached_property
+    def languages(self) -> dict[str, str]:
+        """Column of common names that states a language -> the language."""
+        taken = {*self.columns.get("scientific", ()), *self.columns.get("common", ())}
+        shown = [name for name in self.table.heading if self.is_table and name not in taken]
+        stated = {name: language for name in shown if (language := language_of(name))}
+        return stated | {name: meaning for meaning in IN_LANGUAGES for name in self.columns.get(meaning, ())}
 
     def lines(self, *, may_have_cells: bool = False) -> Iterator[tuple[int, str]]:
         """Yield line number and text of a list, without comments (`#`).
@@ -252,7 +271,42 @@ class NamesFile:
             common=common,
             others=others,
             cells=cells,
+            above={rank: name for rank in RANKS_ABOVE if (name := higher_name(first(rank)))},
+            by_language=_grouped((language, common_names_in(cells[name])) for name, language in self.languages.items()),
+            synonyms=tuple(name for each in self.columns.get("synonyms", ()) for name in synonyms_in(cells[each])),
         )
+
+
+def _grouped(names: Iterable[tuple[str, tuple[str, ...]]]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for language, given in names:
+        if given:
+            found[language] = (*found.get(language, ()), *given)
+    return found
+
+
+def higher_name(cell: str) -> str:
+    """Return the name of a higher taxon in a cell, without a common one: `Paridae (Tits)`, `PASSERIFORMES`."""
+    name = cell.partition("(")[0].strip()
+    return name.capitalize() if name.isupper() or name.islower() else name
+
+
+def heading(term: str) -> str:
+    """Return a term without its namespace, in lower case: `dwc:taxonID` and its address give `taxonid`."""
+    return re.sub(r"[^a-z0-9]", "", re.split(r"[:/#]", term.strip())[-1].lower())
+
+
+def language_of(cell: str) -> str | None:
+    """Return the language of a column of common names, empty if it does not say, or None for another column."""
+    plain = heading(cell)
+    if plain.startswith("englishname") or plain in ENGLISH:
+        return "en"
+    if plain in COLUMNS["common"] or plain == "alternativecommonnames":
+        return ""
+    if match := _LANGUAGE.match(cell.strip()):
+        return language_code(match[1])
+    word = _OF_NAMES.sub("", plain)  # "German", "French name"
+    return LANGUAGES.get(word) if len(word) > LETTERS_OF_CODE else None
 
 
 def has_names(found: Collection[str]) -> bool:

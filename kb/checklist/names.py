@@ -17,6 +17,8 @@ _FOLDED_LETTERS = str.maketrans(
     | dict.fromkeys("ʻʼʽ", "")  # glottal stops of Hawaiian and other names, letters to Unicode
 )
 _NOT_ALPHANUMERIC = re.compile(r"[^a-z0-9]+")
+_BETWEEN_LETTERS = re.compile(r"[\s'’_-]+")
+_LAST_CYRILLIC: Final = "\u052f"
 ENDINGS: Final = ("", "iensis", "ensis", "oides", "ii", "is", "us", "um", "er", "ra", "rum", "a", "e", "i")
 """Endings of epithets, which follow the genus' gender or differ between authors."""
 _ENDING = re.compile(rf"(?:{'|'.join(filter(None, ENDINGS))})$")
@@ -32,6 +34,15 @@ def fold(name: str) -> str:
         if not lowered.isascii():  # other scripts: their letters must not vanish, or all such names would be equal
             return re.sub(r"[\W_]+", "", lowered).replace("gray", "grey")
     return _NOT_ALPHANUMERIC.sub("", lowered).replace("gray", "grey")
+
+
+def is_spelt(name: str, text: str) -> bool:
+    """Return whether a name has the accents of a text, to choose among names that fold alike: `ギンケイ`, `キンケイ`.
+
+    A name in Latin, Greek or Cyrillic letters without any accent has perhaps lost them.
+    """
+    plain, other = (_BETWEEN_LETTERS.sub("", unicodedata.normalize("NFC", each).casefold()) for each in (name, text))
+    return plain == other and (fold(plain) != plain or max(plain, default="") > _LAST_CYRILLIC)
 
 
 def epithet_stem(scientific_name: str) -> str:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from data.errors import BadInput
 from data.records import LeftOut, Taxon
 from kb import reasons
-from kb.checklist.name_files import IN_LANGUAGES, NamesFile, common_names_in, synonyms_in
+from kb.checklist.name_files import NameRow, NamesFile, common_names_in
 from kb.checklist.names import parse_name, without_authorship
 from kb.checklist.selection import RANKS_ABOVE, choices, limits_of, misspelt_genus, own_taxon, taxa_named
-from kb.checklist.stored.formats import language_of
 
 if TYPE_CHECKING:
     from data.contracts import Checklist
@@ -29,31 +29,6 @@ class NameList:
     taxa: tuple[Taxon, ...]
     left_out: tuple[LeftOut, ...] = ()
     notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Row:
-    """A row of a table of names."""
-
-    line: int
-    scientific: str = ""
-    common_names: tuple[str, ...] = ()
-    above: Mapping[str, str] = field(default_factory=dict)
-    """Rank -> name of the taxon above."""
-    by_language: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    synonyms: tuple[str, ...] = ()
-
-    @property
-    def names(self) -> list[str]:
-        """The names to look up, the scientific one first, also without its author; else those in other languages."""
-        found = [*dict.fromkeys(name for name in (self.scientific, self.plain, *self.common_names) if name)]
-        return found or [name for names in self.by_language.values() for name in names]
-
-    @property
-    def plain(self) -> str:
-        """The scientific name without author and year, unless one word is left of several: `Red Fox` names no `Red`."""
-        name = without_authorship(self.scientific) if " " in self.scientific else self.scientific
-        return name if " " in name or " " not in self.scientific else ""
 
 
 def read_names(path: Path | str, checklist: Checklist, *, may_be_empty: bool = False) -> NameList:
@@ -74,9 +49,9 @@ def read_names(path: Path | str, checklist: Checklist, *, may_be_empty: bool = F
     taxa: dict[str, Taxon] = {}
     unmatched: list[LeftOut] = []
     rows = list(_rows(NamesFile(Path(path))))
-    genera = {row.scientific.split(" ")[0] for row in rows if " " in row.scientific}
-    for row in rows:
-        found = _species_of_row(row, checklist, genera)
+    genera = {row.scientific.split(" ")[0] for row, _ in rows if " " in row.scientific}
+    for row, names in rows:
+        found = _species_of_row(row, names, checklist, genera)
         if isinstance(found, Taxon):
             taxa.setdefault(found.taxon_id, found)
         else:
@@ -95,7 +70,7 @@ def names_in(path: Path) -> list[str]:
     Raises:
         BadInput: with the line number, if the table is not readable or has no names.
     """
-    return list(dict.fromkeys(row.plain or row.names[0] for row in _rows(NamesFile(path))))
+    return list(dict.fromkeys(_plain(row.scientific) or names[0] for row, names in _rows(NamesFile(path))))
 
 
 def notes_on(path: Path) -> list[str]:
@@ -107,103 +82,82 @@ def notes_on(path: Path) -> list[str]:
     file = NamesFile(path)
     for _ in file.rows():
         pass
-    return file.notes([*_above(file).values(), *file.columns.get("synonyms", ()), *_languages(file)])
+    used = chain.from_iterable(file.columns.get(meaning, ()) for meaning in (*RANKS_ABOVE, "synonyms"))
+    return file.notes([*used, *file.languages])
 
 
-def _species_of_row(row: _Row, checklist: Checklist, genera: set[str]) -> Taxon | LeftOut:
+def _species_of_row(row: NameRow, names: Sequence[str], checklist: Checklist, genera: set[str]) -> Taxon | LeftOut:
     """Return the species of a row, of the checklist or its own, or the reason that it is left out."""
-    name, line = row.names[0], f"line {row.line}"
-    listed = [taxon for each in row.names for taxon in _listed(checklist, each, row)]
+    line = f"line {row.line}"
+    named = [_named(checklist, each, is_alone=len(names) == 1) for each in names]
+    listed = [taxon for taxa in named for taxon in _fitting(taxa, row.above)]
     found = next((taxon for taxon in listed if taxon.rank == "species"), None)
     if found is not None:
         return found.with_names(row.by_language)
-    if several := next((taxa for each in row.names if len(taxa := _named(checklist, each, row)) > 1), None):
+    if several := next((taxa for taxa in named if len(taxa) > 1), None):
         detail = f"{line}: {', '.join(choices(several[:MOST_CHOICES]))}"
-        return LeftOut(name=name, reason=reasons.SEVERAL_TAXA, detail=detail)
+        return LeftOut(name=names[0], reason=reasons.SEVERAL_TAXA, detail=detail)
     if lower := next((taxon for taxon in listed if "species" in taxon.lineage), None):
         detail = f"{line}: a {lower.rank} of {lower.lineage['species']}"
-        return LeftOut(name=name, reason=reasons.NOT_A_SPECIES, detail=detail)
-    is_genus = name in genera or misspelt_genus(checklist, name) is not None
+        return LeftOut(name=names[0], reason=reasons.NOT_A_SPECIES, detail=detail)
+    is_genus = names[0] in genera or misspelt_genus(checklist, names[0]) is not None
     if (own := _own(row, may_be_one_word=not listed and not is_genus)) is not None:
         return own
-    nearest = ", ".join(checklist.suggest(name, 3))
+    nearest = ", ".join(checklist.suggest(names[0], 3))
     detail = line + (f"; did you mean {nearest}?" if nearest else "")
-    return LeftOut(name=name, reason=reasons.NOT_IN_CHECKLIST, detail=detail)
+    return LeftOut(name=names[0], reason=reasons.NOT_IN_CHECKLIST, detail=detail)
 
 
-def _listed(checklist: Checklist, name: str, row: _Row) -> list[Taxon]:
-    """Return the taxon with a name, or of several the one in the higher taxa of the row; none of another class."""
-    named = _named(checklist, name, row)
-    if len(named) == 1:  # a butterfly may share its common name with a bird
-        (found,) = named
-        is_other = "class" in row.above and found.lineage.get("class", row.above["class"]) != row.above["class"]
-        return [] if is_other else [found]
-    fits = [
-        taxon
-        for taxon in (named if row.above else ())
-        if all(taxon.lineage.get(rank, above) == above for rank, above in row.above.items())
-    ]
-    return fits if len(fits) == 1 else []
-
-
-def _named(checklist: Checklist, name: str, row: _Row) -> list[Taxon]:
+def _named(checklist: Checklist, name: str, *, is_alone: bool) -> list[Taxon]:
     """Return the taxa with a name of a row; an everyday name counts alone: beside another it may be a frog's."""
-    if len(row.names) == 1:
+    if is_alone:
         return taxa_named(checklist, name)
     found = checklist.find(name)
     return checklist.homonyms(name) if found is None else [found]
 
 
-def _own(row: _Row, *, may_be_one_word: bool) -> Taxon | None:
+def _fitting(named: Sequence[Taxon], above: Mapping[str, str]) -> list[Taxon]:
+    """Return the taxon of a name, or of several the one in the higher taxa of the row; none of another class."""
+    if len(named) == 1:  # a butterfly may share its common name with a bird
+        above = {rank: name for rank, name in above.items() if rank == "class"}
+    elif not above:
+        return []
+    fits = [taxon for taxon in named if all(taxon.lineage.get(rank, name) == name for rank, name in above.items())]
+    return fits if len(fits) == 1 else []
+
+
+def _own(row: NameRow, *, may_be_one_word: bool) -> Taxon | None:
     """Return a species outside the checklist, or None if the row has too little information."""
-    common_names = tuple(dict.fromkeys((*row.common_names, *row.by_language.get("en", ()))))
+    common_names = tuple(dict.fromkeys((*common_names_in(row.common), *row.by_language.get("en", ()))))
     if not (row.above or common_names or row.by_language) or parse_name(row.scientific).rank == "unnamed":
         return None
     try:
-        made = own_taxon(row.plain, common_names=common_names, lineage=row.above, may_be_one_word=may_be_one_word)
+        made = own_taxon(
+            _plain(row.scientific), common_names=common_names, lineage=row.above, may_be_one_word=may_be_one_word
+        )
     except BadInput:
         return None
     return replace(made, synonyms=row.synonyms, names_by_language=row.by_language)
 
 
-def _rows(file: NamesFile) -> Iterator[_Row]:
-    ranks, synonyms, languages = _above(file), file.columns.get("synonyms", ()), _languages(file)
+def _rows(file: NamesFile) -> Iterator[tuple[NameRow, list[str]]]:
+    """Yield the rows with the names to look up, unless they have none.
+
+    The scientific name comes first, also without its author; names in other languages count without one in English.
+    """
     row = None
     for row in file.rows():
-        by_language: dict[str, tuple[str, ...]] = {}
-        for column, language in languages.items():
-            if names := common_names_in(row.cells[column]):
-                by_language[language] = (*by_language.get(language, ()), *names)
-        found = _Row(
-            line=row.line,
-            scientific=row.scientific,
-            common_names=common_names_in(row.common),
-            above={rank: name for rank, column in ranks.items() if (name := higher_name(row.cells[column]))},
-            by_language=by_language,
-            synonyms=tuple(name for column in synonyms for name in synonyms_in(row.cells[column])),
-        )
-        if found.names:
-            yield found
+        english = (row.scientific, _plain(row.scientific), *common_names_in(row.common))
+        names = [*dict.fromkeys(filter(None, english))] or [*chain.from_iterable(row.by_language.values())]
+        if names:
+            yield row, names
     if row is None:
         raise file.table.refused(
             "no row has a name" if file.n_nameless else "expected names of species, got an empty table"
         )
 
 
-def higher_name(cell: str) -> str:
-    """Return the name of a higher taxon in a cell, without a common one: `Paridae (Tits)`, `PASSERIFORMES`."""
-    name = cell.partition("(")[0].strip()
-    return name.capitalize() if name.isupper() or name.islower() else name
-
-
-def _above(file: NamesFile) -> dict[str, str]:
-    """Return rank -> column of the taxa above."""
-    return {rank: columns[0] for rank, columns in file.columns.items() if rank in RANKS_ABOVE}
-
-
-def _languages(file: NamesFile) -> dict[str, str]:
-    """Return column of common names that states a language -> the language."""
-    taken = {*file.columns.get("scientific", ()), *file.columns.get("common", ())}
-    shown = [name for name in file.table.heading if file.is_table and name not in taken]
-    stated = {name: language for name in shown if (language := language_of(name))}
-    return stated | {name: meaning for meaning in IN_LANGUAGES for name in file.columns.get(meaning, ())}
+def _plain(name: str) -> str:
+    """Return a scientific name without its author, unless one word is left of several: `Red Fox` names no `Red`."""
+    plain = without_authorship(name) if " " in name else name
+    return plain if " " in plain or " " not in name else ""

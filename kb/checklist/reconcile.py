@@ -89,7 +89,7 @@ _WORDS_ABOUT_ONE: Final = re.compile(
 class MatchedName:
     """A name and its species."""
 
-    name: str
+    name: str = ""
     taxon: Taxon
     kind: MatchKind
     variant: Variant | None = None
@@ -98,6 +98,11 @@ class MatchedName:
     """The matching name, code or trinomial of the checklist."""
     elsewhere: tuple[str, ...] = ()
     """Other species, by binomial, with that name on another list, or with another name of the same row."""
+
+    @property
+    def is_scientific(self) -> bool:
+        """Whether it matches by a scientific name."""
+        return self.kind in ("scientific name", "synonym", "subspecies")
 
     @property
     def is_partial(self) -> bool:
@@ -114,7 +119,7 @@ class MatchedName:
 class UnmatchedName:
     """A name without a single species, the reason, and similar names of the checklist."""
 
-    name: str
+    name: str = ""
     reason: Reason
     suggestions: tuple[str, ...] = ()
 
@@ -206,94 +211,100 @@ class Reconciler:
         )
 
     def _match(self, name: str) -> MatchedName | UnmatchedName:
-        given = CUB_NAMES.get(name) if self._birds else None
-        if given and (taxon := self._species(given)):
-            return MatchedName(name=name, taxon=taxon, kind="given", matched_name=given)
+        """Match a name by the first rule that fits; its caller names the result."""
         if len(name) > LONGEST_NAME:
-            return UnmatchedName(name=name, reason="unknown")
+            return UnmatchedName(reason="unknown")
+        label = plain_label(name)
         bracket = _LAST_BRACKET.match(name.strip())
         names_more = bracket is not None and bool(_EPITHET.fullmatch(bracket[2]) or self._species(bracket[2]))
-        if not names_more and (exact := self._as_given(name)):
-            return exact
-        label = plain_label(name)
-        if names_several(name, label):
-            if one := self._forms_of_one(name, label):
-                return one
-            is_genus = _GENUS_ONLY.match(label.strip()) is not None
-            reason: Reason = "hybrid" if _HYBRID.search(label) else "genus only" if is_genus else "several species"
-            return UnmatchedName(name=name, reason=reason)
-        if names_more and (grouped := self._bracketed(name, label)):
-            return grouped
-        found = self._named(name, label) or self._coded(name) or self._lumped(name, label)
-        if found := found or self._subspecies_of(name, label):
-            return found
-        within = self._bracketed(name, label) or self._inside(name, label)
-        return within or self._everyday(name, label) or self._altered(name, label)
+        return (
+            self._given(name)
+            or (None if names_more else self._as_given(name.strip()) or self._as_given(label))
+            or (self._several(label) if names_several(name, label) else None)
+            or (self._bracketed(label) if names_more else None)
+            or self._named(label)
+            or self._coded(name.strip())
+            or self._lumped(label)
+            or self._subspecies_of(label)
+            or self._bracketed(label)
+            or self._inside(label)
+            or self._everyday(label)
+            or self._altered(label)
+        )
 
-    def _as_given(self, name: str) -> MatchedName | UnmatchedName | None:
+    def _given(self, name: str) -> MatchedName | None:
+        given = CUB_NAMES.get(name, "") if self._birds else ""
+        taxon = self._species(given) if given else None
+        return MatchedName(taxon=taxon, kind="given", matched_name=given) if taxon else None
+
+    def _as_given(self, label: str) -> MatchedName | UnmatchedName | None:
         """Match a name as it stands, with its authors; several taxa with it, and a hybrid, are answered here too."""
-        for label in dict.fromkeys((name.strip(), plain_label(name))):
-            found = self._checklist.find(label)
-            if found is not None:
-                if found.rank == "hybrid":
-                    return UnmatchedName(name=name, reason="hybrid")
-                return self._named(name, label) or self._lumped(name, label)
-            if several := self._checklist.homonyms(label):
-                return UnmatchedName(name=name, reason="several species", suggestions=tuple(choices(several)))
-        return None
+        found = self._checklist.find(label)
+        if found is not None and found.rank == "hybrid":
+            return UnmatchedName(reason="hybrid")
+        if several := self._checklist.homonyms(label) if found is None else ():
+            return UnmatchedName(reason="several species", suggestions=tuple(choices(several)))
+        return None if found is None else self._named(label) or self._lumped(label)
 
-    def _named(self, name: str, label: str) -> MatchedName | None:
+    def _several(self, label: str) -> MatchedName | UnmatchedName:
+        """Match forms of one species, or say that a name is for several."""
+        is_genus = _GENUS_ONLY.match(label.strip()) is not None
+        reason: Reason = "hybrid" if _HYBRID.search(label) else "genus only" if is_genus else "several species"
+        return self._forms_of_one(label) or UnmatchedName(reason=reason)
+
+    def _named(self, label: str) -> MatchedName | None:
         """Match a name of the checklist."""
         taxon = self._species(label)
         if taxon is None:
             return None
         kind, matched = self._matching_name(label, taxon)
         is_same = matched.casefold() in (label.casefold(), without_authorship(label).casefold())
-        variant: Variant | None = None if is_same else "spelling"
         others = tuple(other.scientific_name for other in self._birds.others_called(label)) if self._birds else ()
-        return MatchedName(name=name, taxon=taxon, kind=kind, variant=variant, matched_name=matched, elsewhere=others)
+        variant: Variant | None = None if is_same else "spelling"
+        return MatchedName(taxon=taxon, kind=kind, variant=variant, matched_name=matched, elsewhere=others)
 
-    def _lumped(self, name: str, label: str) -> MatchedName | None:
+    def _lumped(self, label: str, variant: Variant | None = None) -> MatchedName | None:
         """Match a subspecies of the checklist."""
         found = self._names.subspecies(label)
-        return MatchedName(name=name, taxon=found[1], kind="subspecies", matched_name=found[0]) if found else None
+        return MatchedName(taxon=found[1], kind="subspecies", variant=variant, matched_name=found[0]) if found else None
 
-    def _coded(self, name: str) -> MatchedName | None:
-        taxon = self._birds.with_code(name.strip()) if self._birds else None
-        return MatchedName(name=name, taxon=taxon, kind="eBird code", matched_name=name.strip()) if taxon else None
+    def _coded(self, code: str) -> MatchedName | None:
+        taxon = self._birds.with_code(code) if self._birds else None
+        return MatchedName(taxon=taxon, kind="eBird code", matched_name=code) if taxon else None
 
-    def _subspecies_of(self, name: str, label: str) -> MatchedName | None:
+    def _only(self, fitting: Fitting, variant: Variant, kind: MatchKind | None = None) -> MatchedName | None:
+        """Match the species that fits, if it is the only one."""
+        for matched_name, taxon in fitting.values() if len(fitting) == 1 else ():
+            kind = kind or self._matching_name(matched_name, taxon)[0]
+            return MatchedName(taxon=taxon, kind=kind, variant=variant, matched_name=matched_name)
+        return None
+
+    def _subspecies_of(self, label: str) -> MatchedName | None:
         """Match three words with authors, markers and short epithets: a subspecies, or a species that was one."""
         if short := _SHORT_TRINOMIAL.search(label):
             genus, initial, last = short.groups()
             nominate = self._short_binomial(genus, last) if last.startswith(initial) else {}
             fitting = nominate or self._names.trinomials(genus, initial, last)
-            for matched_name, taxon in fitting.values() if len(fitting) == 1 else ():
-                return MatchedName(
-                    name=name, taxon=taxon, kind="subspecies", variant="abbreviation", matched_name=matched_name
-                )
             if fitting or len(genus) == 1:
-                return None
-            return self._raised(name, genus, last)
+                return self._only(fitting, "abbreviation", "subspecies")
+            return self._raised(genus, last)
         words = trinomial_in(label)
         if words is None:
             return None
         genus, epithet, third = words
-        if found := self._lumped(name, " ".join(words)):
-            return replace(found, variant="inside")
-        species = self._named(name, f"{genus} {epithet}")
+        if found := self._lumped(" ".join(words), "inside"):
+            return found
+        species = self._named(f"{genus} {epithet}")
         if species is None:
-            return self._raised(name, genus, third)
-        is_scientific = species.kind in ("scientific name", "synonym")
-        return self._below(species, genus, third, label) if is_scientific else None
+            return self._raised(genus, third)
+        return self._below(species, genus, third, label) if species.is_scientific else None
 
     def _below(self, species: MatchedName, genus: str, third: str, label: str) -> MatchedName:
         """Match the third word after a species: one of its subspecies, another species, or a word that is left out."""
         taxon = species.taxon
-        if found := self._lumped(species.name, f"{taxon.scientific_name} {third}"):
-            return replace(found, variant="genus")
         is_form = not self._birds and _FORM.search(label)  # of plants and insects, named as other species are
-        if not is_form and (found := self._raised(species.name, genus, third, taxon)):
+        found = self._lumped(f"{taxon.scientific_name} {third}", "genus")
+        if found := found or (None if is_form else self._raised(genus, third, taxon)):
             return found
         is_about_one = third in taxon.scientific_name.split() or _WORDS_ABOUT_ONE.match(third)
         return replace(species, variant=(species.variant or "inside") if is_about_one else "third word left out")
@@ -304,7 +315,7 @@ class Reconciler:
         taxon = self._species(f"{genus} {epithet}")
         return {} if taxon is None else {taxon.taxon_id: (f"{genus} {epithet} {epithet}", taxon)}
 
-    def _raised(self, name: str, genus: str, third: str, base: Taxon | None = None) -> MatchedName | None:
+    def _raised(self, genus: str, third: str, base: Taxon | None = None) -> MatchedName | None:
         """Match the species of a genus whose epithet is the third word: *Pica pica hudsonia* is *Pica hudsonia*.
 
         Animals cannot have a species and a subspecies of another one with the same epithet in one genus, so it is that
@@ -315,19 +326,13 @@ class Reconciler:
         genera = dict.fromkeys((genus, base.scientific_name.split()[0]) if base else (genus,))
         for words in (f"{each} {third}" for each in genera):
             is_elsewhere = self._birds is not None and self._birds.lacks(words)
-            found = (self._lumped(name, words) if is_elsewhere else None) or self._named(name, words)
-            if found and found.kind in ("scientific name", "synonym", "subspecies"):
-                is_base = base is not None and found.taxon.taxon_id == base.taxon_id
-                return None if is_base else replace(found, variant="raised")
-        for fitting in (self._names.endings(each, third) for each in genera):
-            for matched_name, taxon in fitting.values() if len(fitting) == 1 else ():
-                if base is None or taxon.taxon_id != base.taxon_id:
-                    return MatchedName(
-                        name=name, taxon=taxon, kind="scientific name", variant="raised", matched_name=matched_name
-                    )
-        return None
+            found = (self._lumped(words) if is_elsewhere else None) or self._named(words)
+            if found and found.is_scientific:
+                return None if found.taxon == base else replace(found, variant="raised")
+        fitting = (self._only(self._names.endings(each, third), "raised", "scientific name") for each in genera)
+        return next((found for found in fitting if found and found.taxon != base), None)
 
-    def _bracketed(self, name: str, label: str) -> MatchedName | UnmatchedName | None:
+    def _bracketed(self, label: str) -> MatchedName | UnmatchedName | None:
         """Match a name with a group in brackets at its end: `Herring Gull (American)`, `Larus argentatus [a. Group]`.
 
         A species that the bracket names counts: `American Herring Gull`, `American Goshawk` of the same genus.
@@ -337,7 +342,7 @@ class Reconciler:
             return None
         base, inside = split.groups()
         base = " ".join(_IN_BRACKETS.sub("", base).split())
-        species = self._form(name, base)
+        species = self._form(base)
         is_about_one = all(map(_says_nothing, _BRACKET_WORDS.findall(inside)))
         has_year = species is not None and any(letter.isdigit() for letter in inside)
         if is_about_one or has_year or _BINOMIAL.fullmatch(inside):
@@ -345,19 +350,19 @@ class Reconciler:
         is_scientific = species is not None and species.kind in ("scientific name", "synonym")
         forms: list[MatchedName] = []
         for part in (_GROUP.sub("", each) for each in _OF_FORMS.split(inside)):
-            alone = self._form(name, part)
+            alone = self._form(part)
             if alone is None:
-                found = self._group(name, base, species, part)
+                found = self._group(base, species, part)
                 forms += [found] if found else [replace(species, variant="bracket left out")] if species else []
             elif species and (is_scientific or _genus(alone) != _genus(species)):
                 forms += [species, alone]
             else:
                 forms.append(replace(alone, variant="inside"))
         if len(several := dict.fromkeys(form.taxon.scientific_name for form in forms)) > 1:
-            return UnmatchedName(name=name, reason="several species", suggestions=tuple(several))
+            return UnmatchedName(reason="several species", suggestions=tuple(several))
         return next((form for form in forms if form.variant == "group"), forms[0]) if forms else None
 
-    def _group(self, name: str, base: str, species: MatchedName | None, group: str) -> MatchedName | None:
+    def _group(self, base: str, species: MatchedName | None, group: str) -> MatchedName | None:
         """Match a group of a species, if the checklist knows it, or a species that it is here."""
         if group.islower() and " " not in group:
             if species is None:
@@ -365,12 +370,11 @@ class Reconciler:
             genus, epithet = species.taxon.scientific_name.split()[:2]
             if group == epithet:
                 return replace(species, variant="group")
-            found = self._lumped(name, f"{genus} {epithet} {group}") or self._raised(name, genus, group, species.taxon)
-            return found and replace(found, variant=found.variant or "group")
+            return self._lumped(f"{genus} {epithet} {group}", "group") or self._raised(genus, group, species.taxon)
         words = base.split()
-        for match in (self._form, self._only):
+        for match in (self._form, self._everyday_one):
             for first in range(len(words)):
-                found = match(name, " ".join([group, *words[first:]]))
+                found = match(" ".join([group, *words[first:]]))
                 if found is None or (first and species is not None and _genus(found) != _genus(species)):
                     continue
                 is_new = species is not None and first and found.taxon.taxon_id != species.taxon.taxon_id
@@ -378,33 +382,30 @@ class Reconciler:
                 return replace(found, variant="group", elsewhere=other)
         return None
 
-    def _form(self, name: str, words: str) -> MatchedName | None:
+    def _form(self, words: str) -> MatchedName | None:
         """Match a species, or one of its subspecies, by its scientific or common name."""
-        return self._named(name, words) or self._lumped(name, words)
+        return self._named(words) or self._lumped(words)
 
-    def _only(self, name: str, words: str) -> MatchedName | None:
+    def _everyday_one(self, words: str) -> MatchedName | None:
         """Match a name in everyday use that means one species."""
-        found = self._everyday(name, words)
+        found = self._everyday(words)
         return found if isinstance(found, MatchedName) else None
 
-    def _forms_of_one(self, name: str, label: str) -> MatchedName | None:
+    def _forms_of_one(self, label: str) -> MatchedName | None:
         """Match a cross or a choice of forms if all belong to one species: `Brant (Black x Gray-bellied)`."""
         whole = _CROSSED.sub("", label)
         bracket = _LAST_BRACKET.match(whole)
         if bracket and _OF_FORMS.search(bracket[2]):
-            found = self._bracketed(name, whole)
+            found = self._bracketed(whole)
             return replace(found, variant="group") if isinstance(found, MatchedName) else None
         parts = [part.strip() for part in _OF_FORMS.split(whole)]
-        if len(parts) < 2 or not all(parts):
+        forms = [self._form_of_part(part, parts) for part in parts] if len(parts) > 1 and all(parts) else []
+        if not forms or None in forms or len({form.taxon.taxon_id for form in forms if form}) > 1:
             return None
-        forms = [self._form_of_part(name, part, parts) for part in parts]
-        matches = [form for form in forms if form is not None]
-        species = {match.taxon.taxon_id for match in matches}
-        if len(matches) < len(parts) or len(species) > 1:
-            return None
-        return replace(matches[0], variant="inside" if matches[0].kind != "subspecies" else "group")
+        first = forms[0]
+        return first and replace(first, variant="inside" if first.kind != "subspecies" else "group")
 
-    def _form_of_part(self, name: str, part: str, parts: Sequence[str]) -> MatchedName | None:
+    def _form_of_part(self, part: str, parts: Sequence[str]) -> MatchedName | None:
         """Match a part of `Branta bernicla bernicla/hrota` or `Carrion x Hooded Crow` with the words that it lacks."""
         first, last = parts[0].split(), parts[-1].split()
         words = part.split()
@@ -414,63 +415,54 @@ class Reconciler:
         elif part != parts[-1]:
             tries += [f"{part} {' '.join(last[i:])}" for i in range(1, len(last))]
         for each in tries:
-            if found := self._form(name, each) or self._subspecies_of(name, each):
+            if found := self._form(each) or self._subspecies_of(each):
                 return found
-        return self._only(name, part)
+        return self._everyday_one(part)
 
-    def _inside(self, name: str, label: str) -> MatchedName | UnmatchedName | None:
+    def _inside(self, label: str) -> MatchedName | UnmatchedName | None:
         """Match a binomial among other words, or an English name beside words of age, sex and plumage."""
         for genus, epithet, third in _BINOMIAL.findall(label):
-            if third and (found := self._subspecies_of(name, f"{genus} {epithet} {third}")):
+            if third and (found := self._subspecies_of(f"{genus} {epithet} {third}")):
                 return replace(found, variant="inside") if found.variant is None else found
-            found = self._form(name, f"{genus} {epithet}")
-            # "Ruddy duck" is not a binomial.
-            if found and found.kind in ("scientific name", "synonym", "subspecies"):
+            found = self._form(f"{genus} {epithet}")
+            if found and found.is_scientific:  # "Ruddy duck" is not a binomial
                 return replace(found, variant="inside")
         bare = " ".join(_IN_BRACKETS.sub("", label).split()).strip(' .,:!*"')
-        if bare and bare != label and (found := self._form(name, bare)):
+        if bare and bare != label and (found := self._form(bare)):
             words = _BRACKET_WORDS.findall(re.sub(r"[()\[\]]", " ", " ".join(_IN_BRACKETS.findall(label))))
             is_told = without_authorship(label) == bare or all(map(_says_nothing, words))  # of a subgenus; of plumage
             return replace(found, variant="inside" if is_told else "bracket left out")
         words_left = [word for word in bare.split() if not _WORDS_ABOUT_ONE.match(word)]
         other_words = " ".join(words_left)
-        if other_words and other_words != bare and (found := self._named(name, other_words)):
+        if other_words and other_words != bare and (found := self._named(other_words)):
             return replace(found, variant="inside")
         return None
 
-    def _everyday(self, name: str, label: str) -> MatchedName | UnmatchedName | None:
+    def _everyday(self, label: str) -> MatchedName | UnmatchedName | None:
         """Match a name that people use, if it means one species in the language of the checklist."""
         found = self._checklist.also_called(label)
         if len(found) > 1:
-            return UnmatchedName(name=name, reason="ambiguous", suggestions=tuple(choices(found[:N_CHOICES])))
-        kind: MatchKind = "everyday name"
-        return MatchedName(name=name, taxon=found[0], kind=kind, matched_name=label) if found else None
+            return UnmatchedName(reason="ambiguous", suggestions=tuple(choices(found[:N_CHOICES])))
+        return MatchedName(taxon=found[0], kind="everyday name", matched_name=label) if found else None
 
-    def _altered(self, name: str, label: str) -> MatchedName | UnmatchedName:
+    def _altered(self, label: str) -> MatchedName | UnmatchedName:
         """Match by possessive, ending or genus, if only one species fits."""
         near = self._names.possessives(label)
         tried: list[tuple[Variant, Fitting]] = [("plural", self._plural(label)), ("possessive", near)]
         if short := _ABBREVIATED.match(label):
-            short_for = self._names.abbreviated(short[1], short[2])
-            tried.append(("abbreviation", short_for))
-            near = near or short_for
+            tried.append(("abbreviation", self._names.abbreviated(short[1], short[2])))
+            near = near or tried[-1][1]
         for genus, epithet, _ in _BINOMIAL.findall(label):
-            if self._birds and self._birds.lacks(f"{genus} {epithet}"):
-                continue
-            tried += [("ending", self._names.endings(genus, epithet)), ("genus", self._names.genera(genus, epithet))]
-        for variant, fitting in tried:
-            if len(fitting) == 1:
-                ((matched_name, taxon),) = fitting.values()
-                kind = self._matching_name(matched_name, taxon)[0]
-                found = MatchedName(name=name, taxon=taxon, kind=kind, variant=variant, matched_name=matched_name)
-                words = trinomial_in(label) if variant in ("ending", "genus") else None
-                return self._below(found, words[0], words[2], label) if words else found
+            if not (self._birds and self._birds.lacks(f"{genus} {epithet}")):
+                tried.append(("ending", self._names.endings(genus, epithet)))
+                tried.append(("genus", self._names.genera(genus, epithet)))
+        if found := next(filter(None, (self._only(fitting, variant) for variant, fitting in tried)), None):
+            words = trinomial_in(label) if found.variant in ("ending", "genus") else None
+            return self._below(found, words[0], words[2], label) if words else found
         if near:
             names = tuple(taxon.scientific_name for _, taxon in near.values())
-            return UnmatchedName(name=name, reason="several species", suggestions=names)
-        if self._higher(label) is not None:
-            return UnmatchedName(name=name, reason="not a species")
-        return UnmatchedName(name=name, reason="unknown")
+            return UnmatchedName(reason="several species", suggestions=names)
+        return UnmatchedName(reason="unknown" if self._higher(label) is None else "not a species")
 
     def _plural(self, label: str) -> Fitting:
         """Return the species with a label in the plural, unless a larger taxon has that name."""

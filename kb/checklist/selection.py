@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from data.errors import AmbiguousTaxon, BadInput, UnknownTaxon
 from data.records import HIGHER_RANKS, Taxon, taxon_id
 from data.words import nearest
-from kb.checklist.names import fold
+from kb.checklist.names import fold, without_authorship
 
 if TYPE_CHECKING:
     from data.contracts import Checklist
@@ -77,9 +77,13 @@ def _find(checklist: Checklist, name: str) -> Taxon:
 
 
 def taxa_named(checklist: Checklist, name: str) -> list[Taxon]:
-    """Return the taxa with a name, in everyday use too: one, several that share it, or none."""
+    """Return the taxa with a name, also with its authors or in everyday use: one, several that share it, or none."""
     found = checklist.find(name)
-    return [found] if found is not None else checklist.homonyms(name) or checklist.also_called(name)
+    if found is None and not (several := checklist.homonyms(name) or checklist.also_called(name)):
+        found = checklist.find(bare := without_authorship(name))  # common names have no authors
+        is_it = found is not None and fold(bare) in map(fold, (found.scientific_name, *found.synonyms))
+        return [found] if found is not None and is_it else []
+    return several if found is None else [found]
 
 
 def _with_species(checklist: Checklist, name: str) -> Taxon:

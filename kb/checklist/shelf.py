@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
@@ -19,10 +19,9 @@ from data.files import replacing, sha256_hex, storage_errors, turn
 from data.records import Taxon
 from kb.checklist.avilist import AVILIST_NAME, AviList, load_checklist
 from kb.checklist.names import LADDER
-from kb.checklist.stored.formats import open_checklist_file
+from kb.checklist.stored.formats import ChecklistFile, Names, Rows, open_checklist_file
 from kb.checklist.stored.indexing import Report, index_checklist
 from kb.checklist.stored.stored_checklist import StoredChecklist
-from kb.checklist.stored.usage import ChecklistFile, Problems, Usage
 from kb.checklist.wiki_checklist import AND_WIKI, WIKI, WikiChecklist, WithTaxoboxes
 
 
@@ -85,15 +84,23 @@ class Shelf:
                 f'A checklist cannot be named "{name}".',
                 hint=f"Use letters, digits, points and hyphens; not {AVILIST_NAME} or {WIKI}.",
             )
-        opened = open_checklist_file(file)
         digest = digest_of(file)
+        opened = open_checklist_file(file)
+        edition = " ".join(opened.edition.split())[:40]
+        meta = {"name": name, "edition": edition, "digest": digest, "title": opened.title, "file": file.name}
+
+        def described() -> dict[str, str]:
+            if digest_of(file) != digest:
+                raise BadInput(f"{file} changed while it was read.", hint="Run the command again once it is complete.")
+            return meta
+
         self.folder.mkdir(parents=True, exist_ok=True)
         with turn(self.folder / ".lock"), storage_errors(self.folder):
             if (held := self._held(name)) is not None and held.digest == digest:
                 return held
-            edition = " ".join(opened.edition.split())[:40]
-            meta = {"name": name, "edition": edition, "digest": digest, "title": opened.title, "file": file.name}
-            index_checklist(opened, self.path_of(name), meta, report)
+            for left in (*self.folder.glob("*.rows"), *self.folder.glob(".*.new")):
+                left.unlink()  # of a killed process
+            index_checklist(opened, self.path_of(name), described, report)
         return self.stored(name)
 
     def remove(self, name: str) -> None:
@@ -243,10 +250,10 @@ def checklist_of_species(species: Sequence[Taxon], target: Path, name: str) -> S
     Its digest is that of the species, so the same table gives the same checklist.
     """
     digest = sha256_hex(json.dumps([dumps(taxon) for taxon in species]))
-    file = ChecklistFile(
-        form=FORM, usages=partial(_usages, species), common_names=lambda: iter(()), problems=Problems()
-    )
-    index_checklist(file, target, {"name": name, "edition": "", "digest": digest, "title": "", "file": ""})
+    languages = sorted({"", *(language for taxon in species for language in taxon.names_by_language)})
+    table = Names(rows=partial(_rows, species), languages={f"common name {each}": each for each in languages})
+    about = {"name": name, "edition": "", "digest": digest, "title": "", "file": ""}
+    index_checklist(ChecklistFile(form=FORM, taxa=[table]), target, lambda: about)
     return StoredChecklist(target)
 
 
@@ -255,20 +262,17 @@ def is_of_build(checklist: Checklist) -> bool:
     return isinstance(checklist, StoredChecklist) and checklist.meta.get("form") == FORM
 
 
-def _usages(species: Sequence[Taxon]) -> Iterator[Usage]:
-    for number, taxon in enumerate(species, 1):
-        key = f"line {number}"
+def _rows(species: Sequence[Taxon]) -> Rows:
+    for line, taxon in enumerate(species, 1):
         stated = {name for names in taxon.names_by_language.values() for name in names}
-        yield Usage(
-            line=number,
-            id=key,
-            name=taxon.scientific_name,
-            rank=taxon.rank,
-            higher=tuple((rank, taxon.lineage[rank]) for rank in LADDER if rank in taxon.lineage),
-            common_names=(
-                *((name, "") for name in taxon.common_names if name not in stated),
-                *((name, language) for language, names in taxon.names_by_language.items() for name in names),
-            ),
+        common = {"": [name for name in taxon.common_names if name not in stated], **taxon.names_by_language}
+        yield (
+            line,
+            {
+                **{rank: taxon.lineage[rank] for rank in LADDER if rank in taxon.lineage},
+                **{f"common name {language}": "|".join(names) for language, names in common.items()},
+                "scientificname": taxon.scientific_name,
+                "taxonrank": taxon.rank,
+                "synonyms": "|".join(taxon.synonyms),
+            },
         )
-        for synonym in taxon.synonyms:
-            yield Usage(line=number, id="", name=synonym, status="synonym", accepted=key)

@@ -1,7 +1,8 @@
 """Formats of checklist files: Darwin Core archives and tables, ColDP folders and zips, and plain tables.
 
-Plain tables are those of people and of authorities: Clements and eBird (categories, families with English names), IOC
-(a rank in each row, or an outline of sparse columns), BirdLife, AviList, the Mammal Diversity Database.
+All give rows in terms of Darwin Core. Plain tables are those of people and of authorities: Clements and eBird
+(categories, families with English names), IOC (a rank in each row, or an outline of sparse columns), BirdLife, AviList,
+the Mammal Diversity Database; their rows are completed by earlier ones.
 
 Sources: Darwin Core quick reference guide (TDWG); ColDP guide of the Catalogue of Life.
 """
@@ -10,8 +11,8 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice, pairwise
 from pathlib import Path, PurePosixPath
@@ -20,27 +21,9 @@ from xml.etree import ElementTree
 
 from data.errors import BadInput
 from data.tables import SUFFIXES, Table, declared_table, open_table, read_text
-from kb.checklist.name_files import (
-    COLUMNS,
-    EPITHETS,
-    are_named_in_parts,
-    common_names_in,
-    name_from_parts,
-    synonyms_in,
-    with_genus,
-)
+from kb.checklist.name_files import COLUMNS, ENGLISH, EPITHETS, are_named_in_parts, heading, language_of
 from kb.checklist.names import LADDER
-from kb.checklist.stored.usage import (
-    LANGUAGES,
-    LETTERS_OF_CODE,
-    ChecklistFile,
-    CommonName,
-    Problems,
-    Usage,
-    language_code,
-    rank_of,
-    status_of,
-)
+from kb.checklist.words import Problems, rank_of
 from kb.licences import licence_in
 
 EXPECTED: Final = (
@@ -67,9 +50,6 @@ _DARWIN_CORE: Final = frozenset(
     ("taxonid", "acceptednameusageid", "acceptednameusage", "parentnameusageid", "parentnameusage", "taxonomicstatus",
      "taxonrank")
 )  # fmt: skip
-_ENGLISH: Final = ("english", "primarycomname", "maincommonname", "othercommonnames", "speciesenglish")
-_LANGUAGE: Final = re.compile(r"^(?:common|vernacular|english)?[ _.-]?names?[ _.:\[(-]+([A-Za-z]{2,3})[\])]?$", re.I)
-_OF_NAMES: Final = re.compile(r"(?:common|vernacular)?names?$")
 _IOC: Final = re.compile(r"ioc\d*$")
 _WITH_ENGLISH: Final = re.compile(r"([A-Z][a-z]+|[A-Z]+) ?[(\[](.+)[)\]]")
 _CATEGORIES: Final = {"species": "species", "subspecies": "subspecies", "group (monotypic)": "subspecies"}
@@ -80,6 +60,47 @@ _NO_TAXA: Final = frozenset(
 N_LOOKED_AT: Final = 1_000
 _LEVELS: Final = (*LADDER, "scientificname", "subspecies")
 META: Final = "meta.xml"
+_HEADINGS: Final = {
+    "known": tuple(
+        f"{prefix}{term}"
+        for prefix in ("", "dwc ", "dcterms ", "col ", "http rs tdwg org dwc terms ")
+        for term in (
+            *(*COLUMNS["scientific"], *COLUMNS["common"], *_OF_PLAIN, *_DARWIN_CORE, *_TERMS, *OF_TAXON, *ENGLISH),
+            *("species scientific", "canonicalname", "language", "status", "authority", "alternative common names"),
+        )
+    )
+}
+"""Headings by which the row of headings is found below titles."""
+
+Rows = Iterator[tuple[int, dict[str, str]]]
+"""Line, and term -> cell of each row, empty cells left out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Names:
+    """A table of a checklist; its rows are read on request."""
+
+    rows: Callable[[], Rows]
+    place: str = ""
+    terms: tuple[str, ...] = ()
+    languages: Mapping[str, str] = field(default_factory=lambda: {"vernacularname": ""})
+    """Term of common names -> their language; empty for that of the row."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChecklistFile:
+    """A checklist file that was recognised, as tables of taxa and tables of their common names."""
+
+    form: str
+    """Its format: `Darwin Core`, `ColDP`, `CSV`."""
+    taxa: Sequence[Names]
+    common_names: Sequence[Names] = ()
+    problems: Problems = field(default_factory=Problems)
+    title: str = ""
+    edition: str = ""
+    """Version or date of publication, where the file gives one."""
+    licence: str = ""
+    """Licence, where the file states one: its name or address, else the sentence on rights."""
 
 
 class Archive:
@@ -91,26 +112,24 @@ class Archive:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.is_zip = self.is_single = False
+        self.problems = Problems()
+        found: dict[str, tuple[Path, str | None]] = {}
         try:
             if path.is_dir():
-                names = [file.relative_to(path).as_posix() for file in path.rglob("*") if file.is_file()]
+                found = {file.relative_to(path).as_posix(): (file, None) for file in path.rglob("*") if file.is_file()}
             elif zipfile.is_zipfile(path):
                 with zipfile.ZipFile(path) as archive:
-                    names = [info.filename for info in archive.infolist() if not info.is_dir()]
-                self.is_single = "xl/workbook.xml" in names
-                self.is_zip = not self.is_single
+                    found = {info.filename: (path, info.filename) for info in archive.infolist() if not info.is_dir()}
             elif path.suffix.lower() == ".zip" and path.is_file():
                 raise BadInput(f"{path} is damaged or incomplete, expected a zip archive.")
-            elif path.is_file():
-                self.is_single = True
-            else:
+            elif not path.is_file():
                 raise BadInput(f"File not found: {path}")
         except (OSError, zipfile.BadZipFile) as error:
             raise BadInput(f"{path} cannot be read: {error}") from error
-        names = [path.name] if self.is_single else names
-        shown = [name for name in names if not PurePosixPath(name).name.startswith(".") and "__MACOSX" not in name]
-        self.names = sorted(shown, key=lambda name: (name.count("/"), name))
+        self.is_single = path.is_file() and (not found or "xl/workbook.xml" in found)
+        shown = [name for name in found if not PurePosixPath(name).name.startswith(".") and "__MACOSX" not in name]
+        self._files = {path.name: (path, None)} if self.is_single else found
+        self.names = [*self._files] if self.is_single else sorted(shown, key=lambda name: (name.count("/"), name))
         """Those in the fewest folders first."""
         tables = [name for name in self.names if PurePosixPath(name).suffix.lower() in SUFFIXES]
         self.tables = self.names if self.is_single else tables
@@ -131,84 +150,68 @@ class Archive:
         Raises:
             BadInput: if it cannot be read, or is empty.
         """
-        table = open_table(self._file(name), _HEADINGS, place=self._base(name), member=self._member(name))
+        file, place, member = self._of(name)
+        table = open_table(file, _HEADINGS, place=place, member=member)
         if not table.first:
             raise BadInput(f"{self.place(name)} is empty, expected a table of names.")
         return table
 
     def declared(self, name: str, node: ElementTree.Element, columns: Mapping[str, int]) -> Table:
         """Open a table of the columns and the layout that `meta.xml` declares."""
-        separator = _unescaped(node.get("fieldsTerminatedBy", ","))
-        quote = _unescaped(node.get("fieldsEnclosedBy", '"'))
+        given = (node.get("fieldsTerminatedBy", ","), node.get("fieldsEnclosedBy", '"'))
+        separator, quote = (text.replace("\\t", "\t").replace("\\n", "\n").replace('\\"', '"') for text in given)
         if len(separator) != 1 or len(quote) > 1:
             raise BadInput(f"{self.path}: {META}: expected one character between fields, got {separator!r}.")
+        file, place, member = self._of(name)
+        n_skipped = int(node.get("ignoreHeaderLines") or 0)
         return declared_table(
-            self._file(name),
-            columns,
-            separator=separator,
-            has_quotes=bool(quote),
-            n_skipped=int(node.get("ignoreHeaderLines") or 0),
-            place=self._base(name),
-            member=self._member(name),
+            file, columns, separator=separator, has_quotes=bool(quote), n_skipped=n_skipped, place=place, member=member
         )
 
     def text(self, name: str) -> str:
         """Return a small text file, such as `meta.xml`."""
-        return read_text(self._file(name), self._base(name), member=self._member(name))
+        file, place, member = self._of(name)
+        return read_text(file, place, member=member)
 
-    def _file(self, name: str) -> Path:
-        return self.path if self.is_single or self.is_zip else self.path / name
+    def _of(self, name: str) -> tuple[Path, str, str | None]:
+        """Return the file, its place for messages, and the member of it, if it is a zip archive."""
+        file, member = self._files[name]
+        return file, self.place(name) if member is None else str(self.path), member
 
-    def _base(self, name: str) -> str:
-        return str(self.path) if self.is_zip else self.place(name)
+    def names_in(
+        self, name: str, table: Table, terms: Sequence[tuple[str, int]], defaults: Mapping[str, str] | None = None
+    ) -> Names:
+        """Return a table of the terms of its columns; of two with one term a filled cell counts, the later one first.
 
-    def _member(self, name: str) -> str | None:
-        return name if self.is_zip else None
+        `defaults` are terms of every row.
+        """
 
+        def rows() -> Rows:
+            is_first = True
+            for frame in table.chunks():
+                columns = (frame.iloc[:, at].to_numpy(dtype=object) for _, at in terms)
+                for line, *cells in zip(frame.index, *columns, strict=True):
+                    row = {term: cell for (term, _), cell in zip(terms, cells, strict=True) if cell}
+                    if not (is_first and _is_heading(row)):
+                        yield int(line), {**(defaults or {}), **row}
+                    is_first = False
+            self.problems.notes += [f"{self.place(name)}: {note}" for note in table.notes]
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Names:
-    """A table of a checklist: the terms of its columns, and what it holds beside scientific names."""
+        return Names(rows=rows, place=self.place(name), terms=tuple(term for term, _ in terms))
 
-    place: str
-    table: Table
-    terms: tuple[tuple[str, int], ...]
-    """Term and position of the columns; of two with one term a filled cell counts, the later one first."""
-    defaults: Mapping[str, str] = field(default_factory=dict)
-    languages: Mapping[str, str] = field(default_factory=lambda: {"vernacularname": ""})
-    """Term of common names -> their language; empty for that of the row."""
-    is_plain: bool = False
-    """Whether its rows have no ids, `#` begins a comment, and repeated rows are joined."""
-
-    def rows(self, problems: Problems) -> Iterator[tuple[int, dict[str, str]]]:
-        """Yield line and term -> cell of each row, empty cells left out; a row of headings is skipped."""
-        is_first = True
-        for frame in self.table.chunks():
-            for line, *cells in frame.itertuples(name=None):
-                row = {term: cells[at] for term, at in self.terms if cells[at]}
-                is_heading, is_first = is_first and self._is_heading(row), False
-                if is_heading or (self.is_plain and cells[0].startswith("#")):
-                    continue
-                for term, value in self.defaults.items():
-                    row.setdefault(term, value)
-                yield int(line), row
-        problems.notes += [f"{self.place}: {note}" for note in self.table.notes]
-
-    @staticmethod
-    def _is_heading(row: Mapping[str, str]) -> bool:
-        """Return whether a row is one of headings that `meta.xml` does not declare."""
-        return any(heading(row.get(term, "")) == term for term in ("scientificname", "canonicalname", "vernacularname"))
+    def with_heading(self, name: str, /, ids: Sequence[str] = (ID, "taxonid"), **other_terms: str) -> Names:
+        """Return a table whose heading names terms; the first of `ids` is that of the taxon."""
+        table = self.table(name)
+        columns = {heading(cell): i for i, cell in reversed(list(enumerate(table.heading)))}
+        terms = {term: (_TERMS | other_terms).get(term, term) for term in columns if term not in SYNONYMS}
+        renamed = {terms[term]: columns[term] for term in terms if terms[term] == term or terms[term] not in columns}
+        found = [renamed[term] for term in ids if term in renamed]
+        return self.names_in(name, table, [*(renamed | ({ID: found[0]} if found else {})).items()])
 
 
-def with_heading(archive: Archive, name: str, /, ids: Sequence[str] = (ID, "taxonid"), **other_terms: str) -> Names:
-    """Return a table whose heading names terms; the first of `ids` is that of the taxon."""
-    table = archive.table(name)
-    columns = {heading(cell): i for i, cell in reversed(list(enumerate(table.heading)))}
-    terms = {term: (_TERMS | other_terms).get(term, term) for term in columns}
-    renamed = {terms[term]: at for term, at in columns.items() if terms[term] == term or terms[term] not in columns}
-    found = [renamed[term] for term in ids if term in renamed]
-    renamed |= {ID: found[0]} if found else {}
-    return Names(place=archive.place(name), table=table, terms=tuple(renamed.items()))
+def _is_heading(row: Mapping[str, str]) -> bool:
+    """Return whether a row is one of headings that `meta.xml` does not declare."""
+    return any(heading(row.get(term, "")) == term for term in ("scientificname", "canonicalname", "vernacularname"))
 
 
 def plain_table(archive: Archive, name: str) -> Names | None:
@@ -223,131 +226,58 @@ def plain_table(archive: Archive, name: str) -> Names | None:
     if "familyname" in found and "family" in found:  # BirdLife's `Family` is English
         terms[found.index("family")] = "familynames"
     languages = {i: language_of(cell) for i, cell in enumerate(table.heading) if i != named}
-    common = {f"common name {i}": language for i, language in languages.items() if language is not None}
+    common = {i: (f"common name {i}", language) for i, language in languages.items() if language is not None}
+    columns = [
+        *(() if named is None else (("scientificname", named),)),
+        *((term, i) for i, term in terms.items() if term in _OF_PLAIN),
+        *((term, i) for i, (term, _) in common.items()),
+    ]
+    read = archive.names_in(name, table, [("first", 0), *columns])
     return Names(
-        place=archive.place(name),
-        table=table,
-        terms=(
-            *(() if named is None else (("scientificname", named),)),
-            *((term, i) for i, term in terms.items() if term in _OF_PLAIN),
-            *((term, int(term.split()[-1])) for term in common),
-        ),
-        languages={**common, "familynames": "en"},
-        is_plain=True,
+        rows=partial(_completed, read, archive.problems),
+        place=read.place,
+        terms=read.terms,
+        languages={**dict(common.values()), "familynames": "en"},
     )
 
 
-def heading(term: str) -> str:
-    """Return a term without its namespace, in lower case: `dwc:taxonID` and its address give `taxonid`."""
-    return re.sub(r"[^a-z0-9]", "", re.split(r"[:/#]", term.strip())[-1].lower())
-
-
-def language_of(cell: str) -> str | None:
-    """Return the language of a column of common names, empty if it does not say, or None for another column."""
-    plain = heading(cell)
-    if plain.startswith("englishname") or plain in _ENGLISH:
-        return "en"
-    if plain in COLUMNS["common"] or plain == "alternativecommonnames":
-        return ""
-    if match := _LANGUAGE.match(cell.strip()):
-        return language_code(match[1])
-    word = _OF_NAMES.sub("", plain)  # "German", "French name"
-    return LANGUAGES.get(word) if len(word) > LETTERS_OF_CODE else None
-
-
-def checklist_of_tables(form: str, cores: Sequence[Names], others: Sequence[Names] = ()) -> ChecklistFile:
-    """Return the checklist in tables of taxa and tables of their common names."""
-    problems = Problems()
-    return ChecklistFile(
-        form=form,
-        usages=lambda: chain.from_iterable(
-            _usages(core, problems, parent_is_accepted=form == "ColDP") for core in cores
-        ),
-        common_names=partial(common_names, others, problems),
-        problems=problems,
-    )
-
-
-def _usages(core: Names, problems: Problems, *, parent_is_accepted: bool) -> Iterator[Usage]:
-    """Yield the names of a table; `parent_is_accepted` of a synonym in ColDP."""
-    rows = core.rows(problems)
-    for number, row in _completed(core, rows, problems) if core.is_plain else rows:
-        named = row.get("canonicalname") or row.get("scientificname") or ""
-        name = with_genus(named, row.get("genus", "")) or name_from_parts(row)
-        place = f"{core.place}: line {number}"
-        if not any(letter.isalpha() for letter in name):
-            problems.add("no scientific name", place)
-            continue
-        key = row.get(ID) or row.get("taxonid") or (f"line {number}" if core.is_plain else "")
-        own = {key, row.get("taxonid", "")} - {""}
-        accepted = row.get("acceptednameusageid", "")
-        accepted = "" if accepted in own else accepted
-        if not accepted and "acceptednameusageid" not in row:
-            accepted = row.get("acceptednameusage", "")
-            accepted = "" if accepted in (row.get("scientificname"), name) else accepted
-        stated = row.get("taxonomicstatus", "")
-        status = status_of(stated, has_accepted=bool(accepted), problems=problems, place=place)
-        parent = row.get("parentnameusageid") or row.get("parentnameusage") or ""
-        language = language_code(row.get("language", ""))
-        yield Usage(
-            line=number,
-            id=key,
-            name=name,
-            rank=row.get("taxonrank", "").lower(),
-            status=status,
-            parent=parent,
-            accepted=accepted or (parent if parent_is_accepted and status == "synonym" else ""),
-            higher=tuple((rank, row[rank]) for rank in LADDER if row.get(rank)),
-            common_names=tuple(
-                (text, of_column or language)
-                for term, of_column in core.languages.items()
-                for text in common_names_in(row.get(term, ""))
-            ),
-            other_id=row.get("taxonid", ""),
-        )
-        for column in SYNONYMS if core.is_plain else ():
-            for synonym in synonyms_in(row.get(column, "")):
-                yield Usage(line=number, id="", name=synonym, status="synonym", accepted=key)
-
-
-def _completed(
-    core: Names, rows: Iterator[tuple[int, dict[str, str]]], problems: Problems
-) -> Iterator[tuple[int, dict[str, str]]]:
+def _completed(table: Names, problems: Problems) -> Rows:
     """Yield the rows of a plain table with the taxa above that earlier rows name, and families without English names.
 
-    IOC's lists give the tree by the order of rows: each has a rank, or fills only the columns of its own level.
+    Rows that begin with `#` are comments. IOC's lists give the tree by the order of rows: each has a rank, or fills
+    only the columns of its own level.
     """
+    rows = ((line, row) for line, row in table.rows() if not row.pop("first", "").startswith("#"))
     first = list(islice(rows, N_LOOKED_AT))
-    terms = {term for term, _ in core.terms}
-    by_rank = terms.isdisjoint(LADDER) and _is_in_order([rank_of(row.get("taxonrank", "")) for _, row in first])
+    by_rank = not {*LADDER} & {*table.terms} and _is_in_order([rank_of(row.get("taxonrank", "")) for _, row in first])
     levels = [{level for level in _LEVELS if row.get(level)} for _, row in first]
     is_outline = len(set().union(*levels)) > 2 and max(map(len, levels)) == 1
     above: dict[str, str] = {}
     named: set[str] = set()
-    for number, row in chain(first, rows):
+    for line, row in chain(first, rows):
         category = row.pop("category", "").lower()
         if category in _NO_TAXA:
-            problems.add(f"category {category}, no taxon of its own", f"{core.place}: line {number}")
+            problems.add(f"category {category}, no taxon of its own", f"{table.place}: line {line}")
             continue
         if category in _CATEGORIES:
             row.setdefault("taxonrank", _CATEGORIES[category])
-        if family := _with_english_names(number, row, named):
-            yield number, family
-        level = (
-            rank_of(row.get("taxonrank", "")) if by_rank else next((each for each in _LEVELS[::-1] if each in row), "")
-        )
-        if by_rank:
-            above = _above(above, level) if level in LADDER else above
-            yield number, {**above, **row}
-            above |= {level: row.get("scientificname", "")} if level in LADDER else {}
-        elif is_outline and level:
-            above = {**_above(above, level), level: row[level]}
+        if family := _with_english_names(row, named):
+            yield line, family
+        lowest = next((each for each in _LEVELS[::-1] if each in row), "") if is_outline else ""
+        level = rank_of(row.get("taxonrank", "")) if by_rank else lowest
+        if level in LADDER or (level and is_outline):
+            above = {each: name for each, name in above.items() if _LEVELS.index(each) < _LEVELS.index(level)}
+        if level in LADDER and by_rank:
+            yield line, {**above, **row}
+            above[level] = row.get("scientificname", "")
+        elif level and not by_rank:
+            above[level] = row[level]
             row = {**above, **row}
             if level == "subspecies":
                 row["scientificname"] = f"{above.get('scientificname', '')} {row.pop('subspecies')}"
-            yield number, row
+            yield line, row
         else:
-            yield number, row
+            yield line, {**(above if by_rank else {}), **row}
 
 
 def _is_in_order(ranks: Sequence[str]) -> bool:
@@ -360,12 +290,7 @@ def _is_in_order(ranks: Sequence[str]) -> bool:
     return bool(depths) and depths[0] == min(depths) < len(LADDER) and n_empty <= len(depths) // 50
 
 
-def _above(above: Mapping[str, str], level: str) -> dict[str, str]:
-    """Return the taxa above a level."""
-    return {each: name for each, name in above.items() if _LEVELS.index(each) < _LEVELS.index(level)}
-
-
-def _with_english_names(number: int, row: dict[str, str], named: set[str]) -> dict[str, str] | None:
+def _with_english_names(row: dict[str, str], named: set[str]) -> dict[str, str] | None:
     """Take the English names out of a family, `Corvidae (Crows, Jays)`, and return a row of the family if it is new."""
     for rank in ("order", "family", "subfamily"):
         if split := _WITH_ENGLISH.fullmatch(row.get(rank, "")):
@@ -382,18 +307,7 @@ def _with_english_names(number: int, row: dict[str, str], named: set[str]) -> di
         return None
     named.add(family)
     above = {rank: row[rank] for rank in LADDER[: LADDER.index("family") + 1] if rank in row}
-    return {**above, ID: f"line {number}, {family}", "familynames": english, "taxonrank": "family"}
-
-
-def common_names(tables: Sequence[Names], problems: Problems) -> Iterator[CommonName]:
-    """Yield the common names in tables that refer to taxa by id."""
-    for table in tables:
-        for _, row in table.rows(problems):
-            if row.get(ID) and row.get("vernacularname"):
-                preferred = row.get("ispreferredname", "").lower() in ("true", "1", "yes", "preferred")
-                language = language_code(row.get("language", ""))
-                for name in common_names_in(row["vernacularname"]):
-                    yield CommonName(row[ID], name, language, is_preferred=preferred)
+    return {**above, "familynames": english, "taxonrank": "family"}
 
 
 def open_checklist_file(path: Path) -> ChecklistFile:
@@ -417,16 +331,17 @@ def open_checklist_file(path: Path) -> ChecklistFile:
         raise BadInput(f"{path} holds {shown}, from which the checklist is not clear.", hint=EXPECTED)
     table = archive.table(name)
     known = {heading(cell) for cell in table.heading}
+    found = partial(ChecklistFile, problems=archive.problems)
     if "scientificname" in known or are_named_in_parts(known):
         # AviList has ranks, and English names in columns of its own.
         has_names = any(language_of(cell) is not None and heading(cell) != "vernacularname" for cell in table.heading)
         if known & (_DARWIN_CORE - {"taxonrank"} if has_names else _DARWIN_CORE):
-            beside = [with_heading(archive, each, ids=OF_TAXON) for each in named if each != name]
-            return checklist_of_tables("Darwin Core", [with_heading(archive, name)], beside)
+            beside = [archive.with_heading(each, ids=OF_TAXON) for each in named if each != name]
+            return found(form="Darwin Core", taxa=[archive.with_heading(name)], common_names=beside)
         if "id" in known and known & {"parentid", "status"}:
-            return checklist_of_tables("ColDP", [with_heading(archive, name, status="taxonomicstatus")])
+            return found(form="ColDP", taxa=[archive.with_heading(name, status="taxonomicstatus")])
     if (plain := plain_table(archive, name)) is not None:
-        return checklist_of_tables("CSV", [plain])
+        return found(form="CSV", taxa=[plain])
     got = ", ".join(cell[:40] for cell in table.first[:8])
     raise table.refused(f"no column of scientific names; got {got}", line=table.first_line, hint=EXPECTED)
 
@@ -434,18 +349,19 @@ def open_checklist_file(path: Path) -> ChecklistFile:
 def _coldp(archive: Archive, usage: str) -> ChecklistFile:
     """Return the checklist in a ColDP folder or archive."""
     vernacular = archive.find("VernacularName", whole=False)
-    named = [with_heading(archive, vernacular, ids=OF_TAXON, name="vernacularname")] if vernacular else []
-    core = with_heading(archive, usage, status="taxonomicstatus")
-    columns = [term for term, _ in core.terms]
-    known = {*columns, *(("scientificname",) if are_named_in_parts(columns) else ())}
+    core = archive.with_heading(usage, status="taxonomicstatus")
+    known = {*core.terms, *(("scientificname",) if are_named_in_parts(core.terms) else ())}
     if missing := [column for column in ("id", "scientificname") if column not in known]:
-        raise BadInput(f"{core.place}: expected the column {missing[0]}, got {', '.join(columns)}.")
+        raise BadInput(f"{core.place}: expected the column {missing[0]}, got {', '.join(core.terms)}.")
     file = archive.find("metadata.yaml")
     text = archive.text(file) if file else ""
     lines = re.findall(r"^(alias|title|version|issued|licen[cs]e):[ \t]*['\"]?([^'\"\n#]+)", text, flags=re.MULTILINE)
     stated = {key: value.strip() for key, value in lines}
-    return replace(
-        checklist_of_tables("ColDP", [core], named),
+    return ChecklistFile(
+        form="ColDP",
+        taxa=[core],
+        common_names=[archive.with_heading(vernacular, ids=OF_TAXON, name="vernacularname")] if vernacular else [],
+        problems=archive.problems,
         title=stated.get("title") or stated.get("alias") or "",
         edition=stated.get("version") or stated.get("issued") or "",
         licence=_licence(stated.get("license") or stated.get("licence") or ""),
@@ -470,20 +386,21 @@ def _darwin_core(archive: Archive, meta: str) -> ChecklistFile:
             hint="Give the archive of a checklist; archives of occurrences have no taxonomy.",
         )
     tables = _declared(archive, meta, cores[0])
-    columns = [term for term, _ in tables[0].terms]
+    columns = tables[0].terms
     if {"scientificname", "canonicalname"}.isdisjoint(columns) and not are_named_in_parts(columns):
         raise BadInput(f"{place}: the core has no field scientificName, nor genus and specificEpithet.")
-    others = [
-        table
-        for node in root
-        if _local(node) == "extension" and heading(node.get("rowType", "")) == "vernacularname"
-        for table in _declared(archive, meta, node)
-        if "vernacularname" in dict(table.terms)
-    ]
+    named = [node for node in root if _local(node) == "extension" and _is_of_names(node)]
+    others = [table for node in named for table in _declared(archive, meta, node) if "vernacularname" in table.terms]
     stated = _metadata(archive, root.get("metadata") or "eml.xml")
     title, edition, licence = (stated.get(key, "") for key in ("title", "pubDate", "licence"))
-    found = checklist_of_tables("Darwin Core", tables, others)
-    return replace(found, title=title, edition=edition, licence=licence)
+    return ChecklistFile(
+        form="Darwin Core", taxa=tables, common_names=others, problems=archive.problems,
+        title=title, edition=edition, licence=licence,
+    )  # fmt: skip
+
+
+def _is_of_names(node: ElementTree.Element) -> bool:
+    return heading(node.get("rowType", "")) == "vernacularname"
 
 
 def _declared(archive: Archive, meta: str, node: ElementTree.Element) -> list[Names]:
@@ -493,9 +410,9 @@ def _declared(archive: Archive, meta: str, node: ElementTree.Element) -> list[Na
         parts.setdefault(_local(each), []).append(each)
     locations = [each.text.strip() for each in parts.get("location", ()) if each.text]
     files = {location: archive.find(location.rsplit("/", 1)[-1]) for location in locations}
-    if missing := [location for location, file in files.items() if file is None] or not files:
-        names = ", ".join(missing) if isinstance(missing, list) else "no file"
-        raise BadInput(f"{archive.place(meta)} names {names}, which the archive lacks.")
+    missing = ", ".join(location for location, file in files.items() if file is None)
+    if missing or not files:
+        raise BadInput(f"{archive.place(meta)} names {missing or 'no file'}, which the archive lacks.")
     columns, defaults = {}, {}
     try:
         for each in parts.get("field", ()):
@@ -510,13 +427,9 @@ def _declared(archive: Archive, meta: str, node: ElementTree.Element) -> list[Na
     except ValueError as error:
         raise BadInput(f"{archive.place(meta)}: expected a number as index: {error}.") from error
     return [
-        Names(
-            place=archive.place(file or ""),
-            table=archive.declared(file or "", node, columns),
-            terms=tuple(columns.items()),
-            defaults=defaults,
-        )
+        archive.names_in(file, archive.declared(file, node, columns), [*columns.items()], defaults)
         for file in files.values()
+        if file is not None
     ]
 
 
@@ -550,20 +463,3 @@ def _parsed(archive: Archive, name: str) -> ElementTree.Element:
 
 def _local(node: ElementTree.Element) -> str:
     return node.tag.rpartition("}")[2]
-
-
-def _unescaped(text: str) -> str:
-    return text.replace("\\t", "\t").replace("\\n", "\n").replace('\\"', '"')
-
-
-_HEADINGS: Final = {
-    "known": tuple(
-        f"{prefix}{term}"
-        for prefix in ("", "dwc ", "dcterms ", "col ", "http rs tdwg org dwc terms ")
-        for term in (
-            *(*COLUMNS["scientific"], *COLUMNS["common"], *_OF_PLAIN, *_DARWIN_CORE, *_TERMS, *OF_TAXON, *_ENGLISH),
-            *("species scientific", "canonicalname", "language", "status", "authority", "alternative common names"),
-        )
-    )
-}
-"""Headings by which the row of headings is found below titles."""

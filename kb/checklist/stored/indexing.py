@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -16,9 +16,11 @@ from typing import Any, Final
 from data.batches import grouped
 from data.errors import BadInput
 from data.files import storage_errors
-from kb.checklist.names import LADDER, ScientificName, fold, parse_name, without_authorship
+from kb.checklist.name_files import common_names_in, name_from_parts, synonyms_in, with_genus
+from kb.checklist.names import LADDER, fold, parse_name, without_authorship
+from kb.checklist.stored.formats import ID, SYNONYMS, ChecklistFile, Names
 from kb.checklist.stored.index_file import LEVELS, MAX_NAME, OTHER, PREFERRED, NameRow, TaxonRow, write_rows
-from kb.checklist.stored.usage import ChecklistFile, Problems, Usage, rank_of
+from kb.checklist.words import Status, language_code, rank_of, status_of
 
 N_AT_A_TIME: Final = 20_000
 MAX_KNOWN: Final = 200_000  # paths in memory
@@ -34,11 +36,12 @@ OF_BINOMIALS: Final = INFRASPECIFIC | {
 _SLASH: Final = re.compile(r"[a-z]/[a-z]")
 _PATH: Final = "\x1e"
 _PART: Final = "\x1f"
+_TAXA: Final = "status IN ('accepted', 'provisional')"
 
 _ROWS: Final = """
 CREATE TABLE raw (
-    n INTEGER PRIMARY KEY, line INT, id TEXT, name TEXT, rank TEXT, status TEXT, parent TEXT, accepted TEXT,
-    path TEXT, own_path TEXT, other_id TEXT, parent_n INT, accepted_n INT
+    n INTEGER PRIMARY KEY, line INT, id TEXT, name TEXT, rank TEXT, path TEXT, status TEXT, parent TEXT,
+    accepted TEXT, other_id TEXT, parent_n INT, accepted_n INT
 );
 CREATE TABLE raw_common (id TEXT, n INT, name TEXT, language TEXT, is_preferred INT);
 """
@@ -46,12 +49,13 @@ CREATE TABLE raw_common (id TEXT, n INT, name TEXT, language TEXT, is_preferred 
 
 Report = Callable[[str, int, int], None]
 """Shows (work, done, total); a total of 0 is not known yet."""
+_BY_NAME: Final = "CREATE INDEX IF NOT EXISTS raw_name ON raw (name)"
 
 
 def index_checklist(
-    file: ChecklistFile, target: Path, meta: Mapping[str, str], report: Report = lambda *_: None
+    file: ChecklistFile, target: Path, meta: Callable[[], Mapping[str, str]], report: Report = lambda *_: None
 ) -> None:
-    """Write the index of a checklist file to `target`, replacing an earlier one at the end.
+    """Write the index of a checklist file to `target`, replacing an earlier one at the end; `meta` is asked for then.
 
     Raises:
         BadInput: if the file has no taxa.
@@ -59,27 +63,25 @@ def index_checklist(
     """
     with (
         storage_errors(target.parent),
-        _deleted(target.with_suffix(".rows")) as work,
-        closing(sqlite3.connect(work, isolation_level=None)) as db,
+        _deleted(target.with_suffix(".rows")) as path,
+        closing(sqlite3.connect(path, isolation_level=None)) as db,
     ):
         for pragma in ("journal_mode = OFF", "synchronous = OFF", "cache_size = -32768"):
             db.execute(f"PRAGMA {pragma}")
         db.create_function("bare", 1, without_authorship, deterministic=True)
         db.executescript(_ROWS)
         db.execute("BEGIN")
-        _read_rows(db, file, report)
-        _join_repeated(db, file)
-        _link(db, file)
-        _add_higher_taxa(db)
-        _place(db, file)
-        _report_no_species(db, file)
-        described = {**meta, "form": file.form, "licence": file.licence}
-        write_rows(
-            target,
-            lambda: {**described, "problems": json.dumps(file.problems.lines())},  # after the names
-            _taxa(db, report),
-            _names(db, file, report),
-        )
+        work = _Work(db, file, report)
+        work.read()
+        work.link()
+        work.add_higher_taxa()
+        work.place()
+
+        def described() -> dict[str, str]:
+            problems = json.dumps(file.problems.lines())
+            return {**meta(), "form": file.form, "licence": file.licence, "problems": problems}
+
+        write_rows(target, described, work.taxa(), work.names())
         report("index", 1, 1)
 
 
@@ -93,91 +95,318 @@ def _deleted(path: Path) -> Iterator[Path]:
         path.unlink(missing_ok=True)
 
 
-def _read_rows(db: sqlite3.Connection, file: ChecklistFile, report: Report) -> None:
-    done = 0
-    for batch in grouped(file.usages(), N_AT_A_TIME):
-        rows, common = [], []
-        for n, usage in enumerate(batch, done + 1):
-            parsed = parse_name(usage.name)
-            if not _is_usable(usage, parsed, file.problems):
-                continue
-            rows.append((n, *_row(usage, parsed)))
-            common += [(None, n, name, language, 0) for name, language in usage.common_names]
-        done += len(batch)
-        db.executemany(
-            "INSERT INTO raw (n, line, id, name, rank, status, parent, accepted, path, own_path, other_id) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            rows,
+class _Work:
+    """The rows of a checklist file in a work file, and the steps that make a tree of them."""
+
+    def __init__(self, db: sqlite3.Connection, file: ChecklistFile, report: Report) -> None:
+        self._db = db
+        self._file = file
+        self._problems = file.problems
+        self._report = report
+        self._n = 0
+        self._rows: list[tuple[object, ...]] = []
+        self._common: list[tuple[object, ...]] = []
+
+    def read(self) -> None:
+        """Write the rows of the tables of taxa, then those of the tables of common names.
+
+        Raises:
+            BadInput: if no row names a taxon.
+        """
+        done = 0
+        rows = ((table, *each) for table in self._file.taxa for each in table.rows())
+        for taken in grouped(rows, N_AT_A_TIME):
+            for each in taken:
+                self._add(*each)
+            self._write()
+            done += len(taken)
+            self._report("names", done, 0)
+        if self._db.execute("SELECT 1 FROM raw LIMIT 1").fetchone() is None:
+            first = "; ".join(self._problems.lines()[:2])
+            raise BadInput("The checklist has no names.", hint=f"Skipped: {first}" if first else None)
+        common = (
+            (row[ID], None, name, language_code(row.get("language", "")), _is_preferred(row))
+            for table in self._file.common_names
+            for _, row in table.rows()
+            if row.get(ID)
+            for name in common_names_in(row.get("vernacularname", ""))
         )
-        db.executemany("INSERT INTO raw_common VALUES (?, ?, ?, ?, ?)", common)
-        report("names", done, 0)
-    if db.execute("SELECT 1 FROM raw LIMIT 1").fetchone() is None:
-        first = "; ".join(file.problems.lines()[:2])
-        raise BadInput("The checklist has no names.", hint=f"Skipped: {first}" if first else None)
-    n_common = 0
-    for found in grouped(file.common_names(), N_AT_A_TIME):
-        db.executemany(
-            "INSERT INTO raw_common VALUES (?, NULL, ?, ?, ?)",
-            [(each.id, each.name, each.language, each.is_preferred) for each in found],
+        done = 0
+        for batch in grouped(common, N_AT_A_TIME):
+            self._common += batch
+            self._write()
+            done += len(batch)
+            self._report("common names", done, 0)
+
+    def _add(self, table: Names, line: int, row: Mapping[str, str]) -> None:
+        """Write a row of a table of taxa, with its common names and synonyms, unless it names no taxon."""
+        named = row.get("canonicalname") or row.get("scientificname") or ""
+        written = with_genus(named, row.get("genus", "")) or name_from_parts(row)
+        place = f"{table.place}: line {line}"
+        if not any(letter.isalpha() for letter in written):
+            self._problems.add("no scientific name", place)
+            return
+        other = row.get("taxonid", "")
+        key = row.get(ID) or other
+        accepted = row.get("acceptednameusageid") or row.get("acceptednameusage", "")
+        is_own = accepted in ((key, other) if "acceptednameusageid" in row else (row.get("scientificname"), written))
+        accepted = "" if is_own else accepted
+        parent = row.get("parentnameusageid") or row.get("parentnameusage") or ""
+        stated = row.get("taxonomicstatus", "")
+        status = status_of(stated, has_accepted=bool(accepted))
+        if status is None:
+            word = stated.strip().lower().replace("_", " ")
+            self._problems.add_word("unknown status, taken as provisional:", word, place)
+        if status == "synonym" and self._file.form == "ColDP":
+            accepted = accepted or parent
+        status = status or "provisional"
+        higher = [(rank, row[rank]) for rank in LADDER if row.get(rank)]
+        taxon = self._taxon(line, written, rank_of(row.get("taxonrank", "")), status, higher)
+        n = 0
+        if taxon is not None:
+            n = self._joined(line, key, status, *taxon)
+            n = n or self._insert(line, key, *taxon, status, parent, accepted, other if other != key else None)
+            language = language_code(row.get("language", ""))
+            self._common += [
+                (None, n, name, of_column or language, False)
+                for term, of_column in table.languages.items()
+                if term in row
+                for name in common_names_in(row[term])
+            ]
+        for synonym in (name for term in SYNONYMS if term in row for name in synonyms_in(row[term])):
+            if (taxon := self._taxon(line, synonym, "", "synonym", ())) is not None:
+                self._insert(line, "", *taxon, "synonym", "", f"line {line}", None, accepted_n=n or None)
+
+    def _insert(self, *values: object, parent_n: int | None = None, accepted_n: int | None = None) -> int:
+        """Keep a row for `_write`, and return its number."""
+        self._n += 1
+        self._rows.append((self._n, *values, parent_n, accepted_n))
+        return self._n
+
+    def _write(self) -> None:
+        """Write the rows and common names that wait."""
+        self._db.executemany("INSERT INTO raw VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", self._rows)
+        self._db.executemany("INSERT INTO raw_common VALUES (?, ?, ?, ?, ?)", self._common)
+        self._rows, self._common = [], []
+
+    def _taxon(
+        self, line: int, written: str, rank: str, status: Status, higher: Sequence[tuple[str, str]]
+    ) -> tuple[str, str, str | None] | None:
+        """Return name, rank and taxa above in one text; None, and a report, if a row names no taxon.
+
+        Those above are None for a synonym. An unknown rank of a species is reported too.
+        """
+        parsed = parse_name(written)
+        place = f"line {line}, {written}"
+        reason = (
+            "bare, deleted or quarantined name" if status == "unusable"
+            else "no species named (sp., cf., aff.)" if parsed.rank == "unnamed"
+            else f"name of more than {MAX_NAME:,} characters" if len(written) > MAX_NAME
+            else "several species (a slash)" if _SLASH.search(written)
+            else "genus shortened" if "." in parsed.text[:4] and " " in parsed.text
+            else ""
+        )  # fmt: skip
+        if reason:
+            self._problems.add(reason, place if len(written) <= MAX_NAME else f"line {line}")
+            return None
+        if parsed.rank == "species" and rank not in OF_BINOMIALS and status != "synonym":
+            self._problems.add_word("unknown rank, not counted as species:", rank, place)
+        name = parsed.text or written
+        above = [(each, _in_sentence_case(text)) for each, text in higher]
+        if parsed.rank == "hybrid":
+            rank = "hybrid"
+        elif not rank:
+            lowest, text = higher[-1] if higher else ("", "")
+            is_lowest = name in (_in_sentence_case(text), without_authorship(text))
+            rank = parsed.rank or (lowest if is_lowest else "unranked")
+        elif rank == "species" and " " not in name:  # unusual spelling; its genus is another taxon
+            name = written
+        elif parsed.is_several and rank != "species":  # beside the species itself
+            name = f"{name} agg."
+        return name, rank, _path(name, rank, above) if status in ("accepted", "provisional") else None
+
+    def _joined(self, line: int, key: str, status: Status, name: str, rank: str, path: str | None) -> int:
+        """Return the earlier row of the taxon that a row without an id names again, or 0.
+
+        Rows agree if they give the same taxa above at every rank that both have; the longer account of these is kept.
+        """
+        if key or status != "accepted" or path is None:
+            return 0
+        self._write()
+        self._db.execute(_BY_NAME)
+        earlier = self._db.execute(
+            "SELECT n, path FROM raw WHERE name = ? AND rank = ? AND status = 'accepted' ORDER BY n", (name, rank)
+        ).fetchall()
+        for n, before in earlier:
+            if _agree(path, before or ""):
+                self._problems.add("taxon listed before, lines joined", f"line {line}, {name}")
+                if len(path) > len(before or ""):
+                    self._db.execute("UPDATE raw SET path = ? WHERE n = ?", (path, n))
+                return int(n)
+        return 0
+
+    def link(self) -> None:
+        """Resolve ids and names of parents and accepted taxa to row numbers."""
+        self._db.execute("CREATE INDEX raw_id ON raw (id)")
+        self._db.execute("CREATE INDEX raw_other ON raw (other_id) WHERE other_id IS NOT NULL")
+        self._db.execute(_BY_NAME)
+        twice = (
+            "SELECT n, line, id FROM raw AS later WHERE id != '' AND n > "
+            "(SELECT min(n) FROM raw AS early WHERE early.id = later.id)"
         )
-        n_common += len(found)
-        report("common names", n_common, 0)
+        for n, line, key in self._db.execute(twice).fetchall():
+            self._problems.add("id used before", f"line {line}, {key}")
+            self._db.execute("DELETE FROM raw WHERE n = ?", (n,))
+        # By id first; by name for files without ids, perhaps with authors, if only one accepted taxon has the name.
+        one = "(SELECT CASE WHEN count(*) = 1 THEN n END FROM raw AS b WHERE b.name = {} AND b.status = 'accepted'{})"
+        for column, kinds in (("parent", _TAXA), ("accepted", "status = 'synonym' AND accepted_n IS NULL")):
+            self._db.execute(
+                f"UPDATE raw SET {column}_n = coalesce("  # names of our own columns
+                f"(SELECT n FROM raw AS b WHERE b.id = raw.{column}), "
+                f"(SELECT n FROM raw AS b WHERE b.other_id = raw.{column}), "
+                + one.format(f"raw.{column}", " AND b.n != raw.n")
+                + f", CASE WHEN {column} GLOB '[A-Z]* *' THEN {one.format(f'bare(raw.{column})', '')} END) "
+                f"WHERE {column} != '' AND {kinds}"
+            )
+        for reason, where in (
+            ("synonym without an accepted name", "status = 'synonym' AND accepted = ''"),
+            ("synonym of a name that the file lacks", "status = 'synonym' AND accepted != '' AND accepted_n IS NULL"),
+            ("misapplied name", "status = 'misapplied'"),
+            ("parent that the file lacks", f"parent != '' AND parent_n IS NULL AND {_TAXA}"),
+        ):
+            n_rows, line = self._db.execute(f"SELECT count(*), min(line) FROM raw WHERE {where}").fetchone()
+            if n_rows:
+                self._problems.add(reason, f"line {line}", n_rows)
+
+    def add_higher_taxa(self) -> None:
+        """Give rows without a parent the taxa in their columns, made where the file has no row for them."""
+        self._db.execute("CREATE TABLE orphan AS SELECT n, path FROM raw WHERE parent_n IS NULL AND path != ''")
+        known: dict[str, int] = {}
+        for batch in grouped(self._db.execute("SELECT n, path FROM orphan"), N_AT_A_TIME):
+            if len(known) > MAX_KNOWN:
+                known.clear()
+            parents = [(parent, n) for n, path in batch if (parent := self._node(path, known)) != n]
+            self._db.executemany("UPDATE raw SET parent_n = ? WHERE n = ?", parents)
+
+    def _node(self, path: str, known: dict[str, int]) -> int:
+        """Return the row of the lowest taxon in a path."""
+        if path not in known:
+            above, _, lowest = path.rpartition(_PATH)
+            rank, name = lowest.split(_PART)
+            rows = self._db.execute(
+                f"SELECT n, path FROM raw WHERE name = ? AND rank = ? AND {_TAXA} ORDER BY status, n", (name, rank)
+            ).fetchall()
+            found = next((int(n) for n, other in rows if _agree(above, other or "")), None)
+            if found is None:
+                parent = self._node(above, known) if above else None
+                found = self._insert(None, "", name, rank, above, "accepted", "", "", None, parent_n=parent)
+                self._write()
+            known[path] = found
+        return known[path]
+
+    def place(self) -> None:
+        """Give each taxon its position in the tree, depth first, its depth and its root; a circle of parents is cut."""
+        # A synonym named as a parent stands for its accepted taxon; other names are no parents.
+        self._db.execute(
+            "UPDATE raw SET parent_n = (SELECT CASE WHEN b.status = 'synonym' THEN b.accepted_n ELSE b.n END "
+            f"FROM raw AS b WHERE b.n = raw.parent_n) WHERE parent_n IS NOT NULL AND {_TAXA}"
+        )
+        self._db.execute(
+            f"UPDATE raw SET parent_n = NULL WHERE {_TAXA} AND parent_n IS NOT NULL AND parent_n NOT IN "
+            f"(SELECT n FROM raw AS b WHERE b.n = raw.parent_n AND b.{_TAXA})"
+        )
+        self._db.execute(f"CREATE INDEX raw_parent ON raw (parent_n) WHERE {_TAXA}")
+        self._db.execute("CREATE TABLE place (position INTEGER PRIMARY KEY, n INT UNIQUE, depth INT, root INT)")
+        below = (
+            "INSERT INTO place (n, depth, root) WITH RECURSIVE tree (n, depth, root) AS ("
+            "SELECT n, 0, n FROM raw WHERE {} AND parent_n IS NULL UNION ALL "
+            f"SELECT raw.n, depth + 1, root FROM tree JOIN raw ON raw.parent_n = tree.n AND {_TAXA} ORDER BY 2 DESC, 1"
+            ") SELECT n, depth, root FROM tree"
+        )
+        self._db.execute(below.format(_TAXA))
+        left = f"SELECT n FROM raw WHERE {_TAXA} AND n NOT IN (SELECT n FROM place) ORDER BY n LIMIT 1"
+        while start := self._db.execute(left).fetchone():
+            node, seen = start[0], set[int]()
+            while node not in seen:
+                seen.add(node)
+                node = self._db.execute("SELECT parent_n FROM raw WHERE n = ?", (node,)).fetchone()[0]
+            line, name = self._db.execute("SELECT line, name FROM raw WHERE n = ?", (node,)).fetchone()
+            self._problems.add("circle of parents", f"line {line}, {name}")
+            self._db.execute("UPDATE raw SET parent_n = NULL WHERE n = ?", (node,))
+            self._db.execute(below.format("n = ?"), (node,))
+        placed = "SELECT name FROM place JOIN raw USING (n)"
+        if self._db.execute(f"{placed} WHERE rank = 'species' LIMIT 1").fetchone() is None:
+            first = self._db.execute(f"{placed} ORDER BY position LIMIT 1").fetchone() or ("no accepted name",)
+            self._problems.add("no species, expected names such as Rana temporaria", first[0])
+
+    def taxa(self) -> Iterator[TaxonRow]:
+        """Yield the taxa in the order of the tree."""
+        shared = {  # names of species of several roots, which need ids of their own
+            name
+            for (name,) in self._db.execute(
+                "SELECT name FROM raw JOIN place USING (n) WHERE rank = 'species' GROUP BY name "
+                "HAVING min(root) != max(root)"
+            )
+        }
+        above: list[int] = []
+        rows = self._db.execute(
+            "SELECT position, depth, id, name, rank FROM place JOIN raw USING (n) ORDER BY position"
+        )
+        for batch in self._told("taxa", rows, "SELECT count(*) FROM place"):
+            for position, depth, key, name, rank in batch:
+                del above[depth:]
+                yield TaxonRow(position, above[-1] if above else 0, key, name, rank, name in shared)
+                above.append(position)
+
+    def names(self) -> Iterator[NameRow]:
+        """Yield the names: scientific ones, then common ones."""
+        for _ in range(MAX_HOPS):
+            again = (
+                "UPDATE raw SET accepted_n = (SELECT accepted_n FROM raw AS b WHERE b.n = raw.accepted_n) "
+                "WHERE status = 'synonym' AND accepted_n IN (SELECT n FROM raw AS b WHERE b.n = raw.accepted_n "
+                "AND b.status = 'synonym' AND b.accepted_n IS NOT NULL)"
+            )
+            if not self._db.execute(again).rowcount:
+                break
+        taxon = "CASE raw.status WHEN 'synonym' THEN raw.accepted_n ELSE raw.n END"
+        scientific = self._db.execute(
+            f"SELECT position, status, raw.n, name, accepted_n FROM raw LEFT JOIN place ON place.n = {taxon} "
+            "WHERE status != 'misapplied' ORDER BY raw.n"
+        )
+        for batch in self._told("look-up", scientific, "SELECT count(*) FROM raw"):
+            for position, status, n, name, accepted in batch:
+                if position:
+                    yield NameRow(position, LEVELS[status], n, name, "")
+                elif accepted:
+                    self._problems.add("synonym that leads to no accepted name", name)
+        common = self._db.execute(
+            "SELECT position, c.is_preferred, c.rowid, c.name, c.language FROM raw_common AS c JOIN raw ON raw.n = "
+            "coalesce(c.n, (SELECT n FROM raw WHERE id = c.id), (SELECT n FROM raw WHERE other_id = c.id)) "
+            f"JOIN place ON place.n = {taxon} ORDER BY c.rowid"
+        )
+        for batch in self._told("look-up of common names", common, "SELECT count(*) FROM raw_common"):
+            for position, is_preferred, nth, name, language in batch:
+                if fold(name):
+                    yield NameRow(position, PREFERRED if is_preferred else OTHER, nth, name, language)
+
+    def _told(self, work: str, rows: Iterable[Any], count: str) -> Iterator[list[Any]]:
+        """Yield rows in batches, and report how many of them are done."""
+        done, total = 0, self._db.execute(count).fetchone()[0]
+        for batch in grouped(rows, N_AT_A_TIME):
+            yield batch
+            done += len(batch)
+            self._report(work, done, total)
 
 
-def _is_usable(usage: Usage, parsed: ScientificName, problems: Problems) -> bool:
-    """Return whether a row names a taxon; report it if not, and an unknown rank of a species."""
-    place = f"line {usage.line}, {usage.name}"
-    if usage.status == "unusable":
-        problems.add("bare, deleted or quarantined name", place)
-    elif parsed.rank == "unnamed":
-        problems.add("no species named (sp., cf., aff.)", place)
-    elif len(usage.name) > MAX_NAME:
-        problems.add(f"name of more than {MAX_NAME:,} characters", f"line {usage.line}")
-    elif _SLASH.search(usage.name):
-        problems.add("several species (a slash)", place)
-    elif "." in parsed.text[:4] and " " in parsed.text:
-        problems.add("genus shortened", place)
-    else:
-        rank = rank_of(usage.rank)
-        if parsed.rank == "species" and rank not in OF_BINOMIALS and usage.status != "synonym":
-            problems.add_word("unknown rank, not counted as species:", rank, place)
-        return True
-    return False
-
-
-def _row(
-    usage: Usage, parsed: ScientificName
-) -> tuple[int, str, str, str, str, str, str, str | None, str | None, str | None]:
-    name, rank = parsed.text or usage.name, rank_of(usage.rank)
-    if parsed.rank == "hybrid":
-        rank = "hybrid"
-    elif not rank:
-        rank = parsed.rank or _lowest_rank(usage, name)
-    elif rank == "species" and " " not in name:  # unusual spelling; its genus is another taxon
-        name = usage.name
-    elif parsed.is_several and rank != "species":  # beside the species itself
-        name = f"{name} agg."
-    path = None
-    if usage.status in ("accepted", "provisional"):
-        path = _path(name, rank, tuple((each, _in_sentence_case(text)) for each, text in usage.higher))
-    own_path = None if path is None else path + _PATH + rank + _PART + name
-    other = usage.other_id if usage.other_id != usage.id else None
-    return (
-        usage.line, usage.id, name, rank, usage.status, usage.parent, usage.accepted, path, own_path or None, other,
-    )  # fmt: skip
-
-
-def _lowest_rank(usage: Usage, name: str) -> str:
-    """Return the rank of a one-word name that repeats the lowest column of its row, else `unranked`."""
-    lowest = usage.higher[-1] if usage.higher else ("", "")
-    return lowest[0] if name in (_in_sentence_case(lowest[1]), without_authorship(lowest[1])) else "unranked"
+def _is_preferred(row: Mapping[str, str]) -> bool:
+    return row.get("ispreferredname", "").lower() in ("true", "1", "yes", "preferred")
 
 
 def _in_sentence_case(name: str) -> str:
     return name.capitalize() if name.isupper() and name.isalpha() else name
 
 
-def _path(name: str, rank: str, higher: tuple[tuple[str, str], ...]) -> str:
+def _path(name: str, rank: str, higher: Sequence[tuple[str, str]]) -> str:
     """Return the taxa above as one text; a species has a genus, and a subspecies a species, by its name."""
     above = [(each, text) for each, text in higher if not (each == rank and text == name)]
     if rank in LADDER:
@@ -191,214 +420,8 @@ def _path(name: str, rank: str, higher: tuple[tuple[str, str], ...]) -> str:
     return _PATH.join(f"{each}{_PART}{text}" for each, text in above)
 
 
-def _join_repeated(db: sqlite3.Connection, file: ChecklistFile) -> None:
-    """Join the rows of a plain table, or without ids, that name the same taxon, with synonyms and common names.
-
-    Rows agree if they give the same taxa above at every rank that both have.
-    """
-    db.execute("CREATE INDEX raw_name ON raw (name)")
-    which = "" if file.form == "CSV" else "AND id = '' "
-    again = (
-        f"SELECT n, line, id, name, rank, path FROM raw AS later WHERE status = 'accepted' {which}AND EXISTS "
-        "(SELECT 1 FROM raw AS early WHERE early.name = later.name AND early.status = 'accepted' AND early.n < later.n)"
-    )
-    repeated = db.execute(again).fetchall()
-    if repeated:
-        db.execute("CREATE INDEX raw_accepted ON raw (accepted)")
-        db.execute("CREATE INDEX raw_common_n ON raw_common (n)")
-    for n, line, key, name, rank, path in repeated:
-        earlier = db.execute(
-            "SELECT n, id, path FROM raw WHERE name = ? AND rank = ? AND status = 'accepted' AND n < ? ORDER BY n",
-            (name, rank, n),
-        ).fetchall()
-        same = next((row for row in earlier if _agree(path or "", row[2] or "")), None)
-        if same is None:
-            continue
-        file.problems.add("taxon listed before, lines joined", f"line {line}, {name}")
-        db.execute("UPDATE raw_common SET n = ? WHERE n = ?", (same[0], n))
-        if key:
-            again = "UPDATE raw SET accepted = ? WHERE n > ? AND accepted = ? AND status = 'synonym'"
-            db.execute(again, (same[1], n, key))
-        if len(path or "") > len(same[2] or ""):
-            db.execute(
-                "UPDATE raw SET (path, own_path) = (SELECT path, own_path FROM raw WHERE n = ?) WHERE n = ?",
-                (n, same[0]),
-            )
-        db.execute("DELETE FROM raw WHERE n = ?", (n,))
-
-
-def _link(db: sqlite3.Connection, file: ChecklistFile) -> None:
-    """Resolve ids and names of parents and accepted taxa to row numbers."""
-    db.execute("CREATE INDEX raw_id ON raw (id)")
-    db.execute("CREATE INDEX raw_other ON raw (other_id) WHERE other_id IS NOT NULL")
-    db.execute("CREATE INDEX IF NOT EXISTS raw_name ON raw (name)")
-    twice = (
-        "SELECT n, line, id FROM raw AS later WHERE id != '' AND n > "
-        "(SELECT min(n) FROM raw AS early WHERE early.id = later.id)"
-    )
-    for n, line, key in db.execute(twice).fetchall():
-        file.problems.add("id used before", f"line {line}, {key}")
-        db.execute("DELETE FROM raw WHERE n = ?", (n,))
-    for column in ("parent", "accepted"):
-        kinds = "('accepted', 'provisional')" if column == "parent" else "('synonym')"
-        # By id first; by name for files without ids, perhaps with authors, if only one accepted taxon has the name.
-        one = "(SELECT CASE WHEN count(*) = 1 THEN n END FROM raw AS b WHERE b.name = {} AND b.status = 'accepted'{})"
-        db.execute(
-            f"UPDATE raw SET {column}_n = coalesce("  # names of our own columns
-            f"(SELECT n FROM raw AS b WHERE b.id = raw.{column}), "
-            f"(SELECT n FROM raw AS b WHERE b.other_id = raw.{column}), "
-            + one.format(f"raw.{column}", " AND b.n != raw.n")
-            + f", CASE WHEN {column} GLOB '[A-Z]* *' THEN {one.format(f'bare(raw.{column})', '')} END) "
-            f"WHERE {column} != '' AND status IN {kinds}"
-        )
-    for reason, where in (
-        ("synonym without an accepted name", "status = 'synonym' AND accepted = ''"),
-        ("synonym of a name that the file lacks", "status = 'synonym' AND accepted != '' AND accepted_n IS NULL"),
-        ("misapplied name", "status = 'misapplied'"),
-        ("parent that the file lacks", "parent != '' AND parent_n IS NULL AND status IN ('accepted', 'provisional')"),
-    ):
-        n_rows, line = db.execute(f"SELECT count(*), min(line) FROM raw WHERE {where}").fetchone()
-        if n_rows:
-            file.problems.add(reason, f"line {line}", n_rows)
-
-
-def _add_higher_taxa(db: sqlite3.Connection) -> None:
-    """Give rows without a parent the taxa in their columns, made where the file has no row for them."""
-    db.execute("CREATE INDEX raw_path ON raw (own_path) WHERE own_path IS NOT NULL")
-    db.execute("CREATE TABLE orphan AS SELECT n, path FROM raw WHERE parent_n IS NULL AND path != ''")
-    known: dict[str, int] = {}
-    for batch in grouped(db.execute("SELECT n, path FROM orphan"), N_AT_A_TIME):
-        if len(known) > MAX_KNOWN:
-            known.clear()
-        parents = [(parent, n) for n, path in batch if (parent := _node(db, path, known)) != n]
-        db.executemany("UPDATE raw SET parent_n = ? WHERE n = ?", parents)
-
-
-def _node(db: sqlite3.Connection, path: str, known: dict[str, int]) -> int:
-    """Return the row of the lowest taxon in a path."""
-    if path in known:
-        return known[path]
-    above, _, lowest = path.rpartition(_PATH)
-    rank, name = lowest.split(_PART)
-    found = db.execute("SELECT n FROM raw WHERE own_path IN (?, ?) LIMIT 1", (path, _PATH + path)).fetchone()
-    if found is None:  # a row with fewer columns, or none
-        rows = db.execute(
-            "SELECT n, path FROM raw WHERE name = ? AND rank = ? AND status = 'accepted' LIMIT 10", (name, rank)
-        ).fetchall()
-        found = next(((n,) for n, other in rows if _agree(above, other or "")), None)
-    if found is None:
-        parent = _node(db, above, known) if above else None
-        cursor = db.execute(
-            "INSERT INTO raw (id, name, rank, status, parent, accepted, path, own_path, parent_n) "
-            "VALUES ('', ?, ?, 'accepted', '', '', ?, ?, ?)",
-            (name, rank, above, path, parent),
-        )
-        found = (cursor.lastrowid or 0,)
-    known[path] = found[0]
-    return int(found[0])
-
-
 def _agree(path: str, other: str) -> bool:
     """Return whether two paths name the same taxon at every rank that both have."""
     pairs = ([part.split(_PART) for part in each.split(_PATH) if part] for each in (path, other))
     first, second = ({rank: name for rank, name in parts} for parts in pairs)
     return all(second.get(rank, name) == name for rank, name in first.items())
-
-
-_TAXA: Final = "status IN ('accepted', 'provisional')"
-
-
-def _place(db: sqlite3.Connection, file: ChecklistFile) -> None:
-    """Give each taxon its position in the tree, depth first, its depth and its root; a circle of parents is cut."""
-    # A synonym named as a parent stands for its accepted taxon; other names are no parents.
-    db.execute(
-        "UPDATE raw SET parent_n = (SELECT CASE WHEN b.status = 'synonym' THEN b.accepted_n ELSE b.n END "
-        f"FROM raw AS b WHERE b.n = raw.parent_n) WHERE parent_n IS NOT NULL AND {_TAXA}"
-    )
-    db.execute(
-        f"UPDATE raw SET parent_n = NULL WHERE {_TAXA} AND parent_n IS NOT NULL AND parent_n NOT IN "
-        f"(SELECT n FROM raw AS b WHERE b.n = raw.parent_n AND b.{_TAXA})"
-    )
-    db.execute(f"CREATE INDEX raw_parent ON raw (parent_n) WHERE {_TAXA}")
-    db.execute("CREATE TABLE place (position INTEGER PRIMARY KEY, n INT UNIQUE, depth INT, root INT)")
-    below = (
-        "INSERT INTO place (n, depth, root) WITH RECURSIVE tree (n, depth, root) AS ("
-        "SELECT n, 0, n FROM raw WHERE {} AND parent_n IS NULL UNION ALL "
-        f"SELECT raw.n, depth + 1, root FROM tree JOIN raw ON raw.parent_n = tree.n AND {_TAXA} ORDER BY 2 DESC, 1"
-        ") SELECT n, depth, root FROM tree"
-    )
-    db.execute(below.format(_TAXA))
-    left = f"SELECT n FROM raw WHERE {_TAXA} AND n NOT IN (SELECT n FROM place) ORDER BY n LIMIT 1"
-    while start := db.execute(left).fetchone():
-        node, seen = start[0], set[int]()
-        while node not in seen:
-            seen.add(node)
-            node = db.execute("SELECT parent_n FROM raw WHERE n = ?", (node,)).fetchone()[0]
-        line, name = db.execute("SELECT line, name FROM raw WHERE n = ?", (node,)).fetchone()
-        file.problems.add("circle of parents", f"line {line}, {name}")
-        db.execute("UPDATE raw SET parent_n = NULL WHERE n = ?", (node,))
-        db.execute(below.format("n = ?"), (node,))
-
-
-def _taxa(db: sqlite3.Connection, report: Report) -> Iterator[TaxonRow]:
-    shared = {  # names of species of several roots, which need ids of their own
-        name
-        for (name,) in db.execute(
-            "SELECT name FROM raw JOIN place USING (n) WHERE rank = 'species' GROUP BY name "
-            "HAVING min(root) != max(root)"
-        )
-    }
-    n_taxa = db.execute("SELECT count(*) FROM place").fetchone()[0]
-    above: list[int] = []
-    rows = db.execute("SELECT position, depth, id, name, rank FROM place JOIN raw USING (n) ORDER BY position")
-    for position, depth, key, name, rank in rows:
-        del above[depth:]
-        yield TaxonRow(position, above[-1] if above else 0, key, name, rank, name in shared)
-        above.append(position)
-        if position % N_AT_A_TIME == 0 or position == n_taxa:
-            report("taxa", position, n_taxa)
-
-
-def _report_no_species(db: sqlite3.Connection, file: ChecklistFile) -> None:
-    """Note that the index has no species: of a checklist of genera, or a file read by the wrong column."""
-    if db.execute(f"SELECT 1 FROM raw WHERE rank = 'species' AND {_TAXA} LIMIT 1").fetchone() is None:
-        first = db.execute("SELECT name FROM place JOIN raw USING (n) ORDER BY position LIMIT 1").fetchone()
-        name = first[0] if first else "no accepted name"
-        file.problems.add("no species, expected names such as Rana temporaria", name)
-
-
-def _names(db: sqlite3.Connection, file: ChecklistFile, report: Report) -> Iterator[NameRow]:
-    for _ in range(MAX_HOPS):
-        again = (
-            "UPDATE raw SET accepted_n = (SELECT accepted_n FROM raw AS b WHERE b.n = raw.accepted_n) "
-            "WHERE status = 'synonym' AND accepted_n IN (SELECT n FROM raw AS b WHERE b.n = raw.accepted_n "
-            "AND b.status = 'synonym' AND b.accepted_n IS NOT NULL)"
-        )
-        if not db.execute(again).rowcount:
-            break
-    total = db.execute("SELECT (SELECT count(*) FROM raw) + (SELECT count(*) FROM raw_common)").fetchone()[0]
-    done = 0
-
-    def counted(query: str) -> Iterator[tuple[Any, ...]]:
-        nonlocal done
-        for batch in grouped(db.execute(query), N_AT_A_TIME):
-            yield from batch
-            done += len(batch)
-            report("look-up", done, total)
-
-    taxon = "CASE raw.status WHEN 'synonym' THEN raw.accepted_n ELSE raw.n END"
-    for position, status, n, name, accepted in counted(
-        f"SELECT position, status, raw.n, name, accepted_n FROM raw LEFT JOIN place ON place.n = {taxon} "
-        "WHERE status != 'misapplied' ORDER BY raw.n"
-    ):
-        if position:
-            yield NameRow(position, LEVELS[status], n, name, "")
-        elif accepted:
-            file.problems.add("synonym that leads to no accepted name", name)
-    for position, name, language, preferred, nth in counted(
-        "SELECT position, c.name, c.language, c.is_preferred, c.rowid FROM raw_common AS c JOIN raw ON raw.n = "
-        "coalesce(c.n, (SELECT n FROM raw WHERE id = c.id), (SELECT n FROM raw WHERE other_id = c.id)) "
-        f"JOIN place ON place.n = {taxon} ORDER BY c.rowid"
-    ):
-        if fold(name):
-            yield NameRow(position, PREFERRED if preferred else OTHER, nth, name, language)

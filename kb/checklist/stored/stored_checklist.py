@@ -16,7 +16,7 @@ from data.contracts import Checklist
 from data.errors import StoreError
 from data.files import SelfClosing, closed_on_error
 from data.records import Taxon, taxon_id
-from kb.checklist.names import fold, is_hybrid_formula, name_key, near_names, without_authorship
+from kb.checklist.names import fold, is_hybrid_formula, is_spelt, name_key, near_names, without_authorship
 from kb.checklist.stored.index_file import LEVELS, OTHER, PREFERRED, VERSION, is_intact
 
 RANKS_OF_LINEAGES: Final = ("kingdom", "phylum", "class", "order", "family", "genus", "species")
@@ -223,7 +223,7 @@ class StoredChecklist(Checklist):
         return int(self._row("SELECT last FROM taxon WHERE n = ?", n)[0])
 
     def _named(self, name: str) -> list[int]:
-        """Return the taxa with a name, by the best kind of name that any taxon has it as."""
+        """Return the taxa with a name, by the best kind of name that any taxon has it as, and with its accents."""
         above, colon, rest = name.partition(":")
         if colon and above.strip() and rest.strip():
             wanted = name_key(above)
@@ -233,13 +233,14 @@ class StoredChecklist(Checklist):
         if not is_hybrid_formula(name):  # common names have no authors: "Comma bacillus" is no Comma
             tries.append((name_key(without_authorship(name)), PREFERRED - 1))
         for key, most in tries:
-            query = "SELECT taxon, level, language FROM name WHERE folded = ? AND level <= ?"
+            query = "SELECT taxon, level, language, text FROM name WHERE folded = ? AND level <= ?"
             rows = self._rows(query, key, most) if key else []
             if not rows:
                 continue
-            ranked = {taxon: min(self._kind(*row[1:]) for row in rows if row[0] == taxon) for taxon, _, _ in rows}
-            best = min(ranked.values())
-            return self._highest([taxon for taxon, kind in ranked.items() if kind == best])
+            best = min(self._kind(level, language) for _, level, language, _ in rows)
+            named = [(taxon, text) for taxon, *kind, text in rows if self._kind(*kind) == best]
+            exact = [taxon for taxon, text in named if is_spelt(name, text)]
+            return self._highest(list(dict.fromkeys(exact or [taxon for taxon, _ in named])))
         return []
 
     def _kind(self, level: int, language: str) -> int:

@@ -1,5 +1,7 @@
 """AviList as the checklist; names matched with it, with checklists of any group, and with the species of pages."""
 
+from pathlib import Path
+
 import pytest
 
 from data.errors import AmbiguousTaxon
@@ -7,7 +9,7 @@ from data.records import Taxon
 from kb.checklist.avilist import load_checklist
 from kb.checklist.bird_names import load_bird_names
 from kb.checklist.reconcile import LONGEST_NAME, Reconciler
-from kb.checklist.selection import select
+from kb.checklist.selection import select, taxa_named
 from kb.checklist.shelf import Shelf
 from kb.checklist.wiki_checklist import WikiChecklist, WithTaxoboxes
 
@@ -39,13 +41,9 @@ def test_names_are_found_in_any_spelling() -> None:
         assert found is not None and found.scientific_name == scientific, name
     for name in ("", " ", "-", "Homo sapiens", "Cardinalis cardinalis floridanus", "北"):
         assert BIRDS.find(name) is None, name
-
-
-def test_taxa_of_every_rank_list_their_species() -> None:
-    for name, n_species, above in (("Aves", 11131, []), ("Cardinalis", 3, ["class", "order", "family"]),
-                                   ("Cardinalis cardinalis", 1, ["class", "order", "family", "genus"])):  # fmt: skip
-        found = BIRDS.find(name)
-        assert found is not None and (len(BIRDS.species_of(found)), list(found.lineage)) == (n_species, above)
+    for name, author in (("Turdus merula", "Linnaeus, 1758"), ("Turdus", "Linnaeus"), ("Accipiter badius", "(Gmelin)")):
+        assert taxa_named(BIRDS, f"{name} {author}") == [BIRDS.find(name)]
+    assert taxa_named(BIRDS, "Mallard Linnaeus") == []
 
 
 def test_names_of_other_lists_are_known() -> None:
@@ -149,7 +147,9 @@ def test_names_without_a_single_species_are_unmatched_with_a_reason() -> None:
 def test_everyday_names_are_matched_or_ambiguous_until_the_language_decides() -> None:
     meant = {
         "en": {"Rotkehlchen": "Erithacus rubecula", "Great Northern Diver": "Gavia immer", "Merle": "Turdus merula",
-               "AMCR": "Corvus brachyrhynchos", "Зарянка": "Erithacus rubecula", "amcr": None, "Robin": None},
+               "AMCR": "Corvus brachyrhynchos", "Jacana": None, "jaçanã": "Jacana jacana",
+               "キンケイ": "Chrysolophus pictus", "ギンケイ": "Chrysolophus amherstiae",
+               "Зарянка": "Erithacus rubecula", "amcr": None, "Robin": None},
         "en-gb": {"Robin": "Erithacus rubecula", "Blackbirds": "Turdus merula", "Jay": "Garrulus glandarius"},
         "en-us": {"Robin": "Turdus migratorius", "Cardinal": "Cardinalis cardinalis", "Jay": None},
     }  # fmt: skip
@@ -163,6 +163,14 @@ def test_everyday_names_are_matched_or_ambiguous_until_the_language_decides() ->
         select(BIRDS, "Jay")
     assert load_bird_names().shown("Erithacus rubecula", "de-at") == ("Rotkehlchen",)
     assert load_bird_names().shown("Erithacus rubecula", "en") == ()
+
+
+def test_accents_choose_among_names_that_are_else_alike_but_may_be_left_out(tmp_path: Path) -> None:
+    rows = "Aus bus,Pássaro\nAus cus,Passaro\nAus dus,Dun-bird\nAus eus,Dun bird\n"
+    (tmp_path / "t.csv").write_text(f"scientific_name,common_name\n{rows}")
+    listed = Shelf(tmp_path / "home").add(tmp_path / "t.csv")
+    found = [listed.find(name) for name in ("pássaro", "passaro", "passáro", "dun bird")]
+    assert [taxon and taxon.scientific_name for taxon in found] == ["Aus bus", None, None, None]
 
 
 def test_names_that_are_only_similar_inside_another_or_overlong_are_never_matched() -> None:
@@ -256,6 +264,13 @@ def test_a_name_is_matched_by_a_rule(general: Reconciler) -> None:
     ):
         (match,) = general.reconcile([name]).matched
         assert (match.taxon.scientific_name, match.rule) == (species, rule), name
+
+
+def test_a_short_trinomial_is_found_among_many_names_with_its_last_word(tmp_path: Path) -> None:
+    others = "".join(f"Pa{chr(97 + i // 26)}{chr(97 + i % 26)}us alba\n" for i in range(200))
+    (tmp_path / "t.csv").write_text(f"scientific_name\n{others}Pinus rubra\nPinus rubra alba\n")
+    (match,) = Reconciler(Shelf(tmp_path / "home").add(tmp_path / "t.csv")).reconcile(["Pinus r. alba"]).matched
+    assert (match.taxon.scientific_name, match.matched_name) == ("Pinus rubra", "Pinus rubra alba")
 
 
 def test_a_name_without_a_single_species_is_reported_with_its_reason(general: Reconciler) -> None:

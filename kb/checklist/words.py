@@ -1,12 +1,12 @@
-"""Rows of a checklist file, whatever its format, and the words in them for languages, licences and status."""
+"""Words of checklist files for languages, ranks and status, and the account of their odd rows."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Final, Literal, NamedTuple
+from functools import lru_cache
+from typing import Final, Literal
 
 MAX_LINES: Final = 40  # of reasons, and of unknown words in them
 
@@ -42,36 +42,6 @@ def rank_of(text: str) -> str:
     return RANKS.get(stated, stated)
 
 
-class Usage(NamedTuple):
-    """A name in a checklist file: of an accepted taxon, or a synonym."""
-
-    line: int
-    id: str
-    name: str
-    """As in the file, perhaps with authorship."""
-    rank: str = ""
-    status: Status = "accepted"
-    parent: str = ""
-    """Id or name of the taxon above."""
-    accepted: str = ""
-    """Id or name of the accepted taxon of a synonym."""
-    higher: tuple[tuple[str, str], ...] = ()
-    """Rank and name of the taxa above, the highest first, from the columns of the row."""
-    common_names: tuple[tuple[str, str], ...] = ()
-    """Common names and their languages."""
-    other_id: str = ""
-    """A second id of the row, to which others may refer."""
-
-
-class CommonName(NamedTuple):
-    """A row of a table of common names."""
-
-    id: str
-    name: str
-    language: str
-    is_preferred: bool
-
-
 @dataclass(slots=True)
 class Problems:
     """Rows that were skipped or repaired: number and first place of each reason."""
@@ -98,57 +68,32 @@ class Problems:
         ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChecklistFile:
-    """A checklist file that was recognised; its rows are read on request."""
-
-    form: str
-    """Its format: `Darwin Core`, `ColDP`, `CSV`."""
-    usages: Callable[[], Iterator[Usage]]
-    common_names: Callable[[], Iterator[CommonName]]
-    problems: Problems
-    title: str = ""
-    edition: str = ""
-    """Version or date of publication, where the file gives one."""
-    licence: str = ""
-    """Licence, where the file states one: its name or address, else the sentence on rights."""
-
-
 def language_code(text: str) -> str:
     """Return the two-letter code of a language where it is known, else the text in lower case."""
     first = text.strip().lower().replace("_", "-").split("-")[0]
     return LANGUAGES.get(first, first)
 
 
-_SYNONYM: Final = re.compile(
-    r"synonym|invalid|not (?:accepted|valid)|unaccepted|homonym|junior|replaced|superseded|illegitimate|"
-    r"unavailable|suppressed|rejected|superfluous|unjustified|misspell|orthographic"
-)
-_MISAPPLIED: Final = re.compile(r"misapplied|misidentif|\bauct\b|\bauctt\b|auctorum")
-_UNUSABLE: Final = re.compile(r"deleted|quarantin|bare name|nomen nudum|nom\.? nud|nude name")
-_PROVISIONAL: Final = re.compile(
-    r"doubtful|provisional|uncertain|unresolved|unplaced|ambiguous|unchecked|unverified|unassessed|unassigned|dubi|"
-    r"inquirend|incertae|unknown|temporary|interim|taxon inquir"
-)
-_ACCEPTED: Final = re.compile(r"accepted|valid|current|correct|approved|recogni[sz]ed|established|conserved|legitimate")
+_STATUS: Final[dict[Status, str]] = {
+    "misapplied": r"misapplied|misidentif|\bauct\b|\bauctt\b|auctorum",
+    "synonym": r"synonym|invalid|not (?:accepted|valid)|unaccepted|homonym|junior|replaced|superseded|illegitimate|"
+    r"unavailable|suppressed|rejected|superfluous|unjustified|misspell|orthographic",
+    "unusable": r"deleted|quarantin|bare name|nomen nudum|nom\.? nud|nude name",
+    "provisional": r"doubtful|provisional|uncertain|unresolved|unplaced|ambiguous|unchecked|unverified|unassessed|"
+    r"unassigned|dubi|inquirend|incertae|unknown|temporary|interim|taxon inquir",
+    "accepted": r"^$|accepted|valid|current|correct|approved|recogni[sz]ed|established|conserved|legitimate",
+}
+"""Status -> words for it; the first that fits counts."""
 
 
-def status_of(text: str, *, has_accepted: bool, problems: Problems | None = None, place: str = "") -> Status:
-    """Return the status that a word of the file means; without one, a name with another accepted name is a synonym.
+@lru_cache(maxsize=1_024)
+def status_of(text: str, *, has_accepted: bool) -> Status | None:
+    """Return the status that a word of the file means, or None for an unknown word.
 
-    An unknown word makes the name provisional, and is added to the problems.
+    A name with another accepted name is a synonym, unless it is misapplied.
     """
     word = text.strip().lower().replace("_", " ")
-    if _MISAPPLIED.search(word):
-        return "misapplied"
-    if has_accepted or _SYNONYM.search(word):
-        return "synonym"
-    if _UNUSABLE.search(word):
-        return "unusable"
-    if _PROVISIONAL.search(word):
-        return "provisional"
-    if not word or _ACCEPTED.search(word):
-        return "accepted"
-    if problems is not None:
-        problems.add_word("unknown status, taken as provisional:", word, place)
-    return "provisional"
+    for status, pattern in _STATUS.items():
+        if re.search(pattern, word) or (status == "synonym" and has_accepted):
+            return status
+    return None
