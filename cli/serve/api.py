@@ -3,31 +3,58 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from data.codec import to_json
 from data.errors import BadInput
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from starlette.requests import Request
 
-    from cli.serve.site import Result, Site
+    from cli.serve.site import Site
 
 SCHEMA: Final = 1
 """Version of the records; it grows when a field goes or changes its meaning."""
 LINES: Final = "application/x-ndjson"
+RERANK_OPTIONS: Final = ("method", "judge", "depth", "preset", "max-cost")
+"""Options of `kb rerank` that a request may give."""
 
 
-async def rows_of(request: Request, result: Result) -> Response:
-    """Return the rows of photos: an object with `schema` and `rows`, or lines for `Accept: application/x-ndjson`."""
-    rows = [to_json(row) for row in result.named()]
+async def identify(site: Site, request: Request, photos: Sequence[Path], place: str, date: str) -> Response:
+    """Return the rows of photos: an object with `schema` and `rows`, or JSON lines when they are known."""
     if LINES in request.headers.get("accept", ""):
-        lines = "".join(json.dumps({"schema": SCHEMA, **row}, ensure_ascii=False) + "\n" for row in rows)
-        return Response(lines, media_type=LINES)
+        return await streamed(to_json(row) async for row in site.rows(photos, place, date))
+    result = await site.identify(photos, place, date)
+    rows = [to_json(row) for row in result.named()]
     return JSONResponse({"schema": SCHEMA, "result": f"/results/{result.id}", "rows": rows})
+
+
+async def streamed(rows: AsyncGenerator[Mapping[str, object], None]) -> Response:
+    """Return rows as JSON lines, each with the version of the records, when they are known.
+
+    An error before the first one is raised; a later one ends the stream.
+    """
+    first = await anext(rows, None)
+
+    async def lines() -> AsyncIterator[str]:
+        try:
+            if first is not None:
+                yield _line(first)
+            async for row in rows:
+                yield _line(row)
+        finally:
+            await rows.aclose()
+
+    return StreamingResponse(lines(), media_type=LINES)
+
+
+def _line(row: Mapping[str, object]) -> str:
+    return json.dumps({"schema": SCHEMA, **row}, ensure_ascii=False) + "\n"
 
 
 async def search(site: Site, request: Request) -> Response:
@@ -85,10 +112,10 @@ def openapi() -> dict[str, Any]:
     """Return the OpenAPI 3.1 description; its records are those of `docs/reference/generated/wire-formats.md`."""
     from pydantic import TypeAdapter
 
-    from data.records import Context, Identification, TaxonMatch
+    from data.records import Context, Identification, Job, RankedImage, TaxonMatch
 
     schemas: dict[str, Any] = {}
-    for kind in (Identification, TaxonMatch, Context):
+    for kind in (Identification, TaxonMatch, Context, Job, RankedImage):
         made = TypeAdapter(kind).json_schema(mode="serialization", ref_template="#/components/schemas/{model}")
         schemas |= made.pop("$defs", {}) | {kind.__name__: made}
 
@@ -114,11 +141,25 @@ def openapi() -> dict[str, Any]:
             "date": {"type": "string", "description": "ISO 8601."},
         },
     }
+
+    def lines(name: str) -> dict[str, Any]:
+        row = {"allOf": [{"type": "object", "properties": {"schema": {"type": "integer"}}}, several(name)["items"]]}
+        return {LINES: {"schema": row}}
+
+    in_lines = answer()
+    in_lines["200"]["content"] = lines("RankedImage")
+    identified = answer(rows=several("Identification"))
+    identified["200"]["content"] |= lines("Identification")
     named = {"name": "name", "in": "path", "required": True, "schema": {"type": "string"}}
     paths = {
         "/api/v1/identify": {"post": {
-            "summary": "Identify the species in photos.", "responses": answer(rows=several("Identification")),
+            "summary": "Identify the species in photos.", "responses": identified,
             "requestBody": {"required": True, "content": {"multipart/form-data": {"schema": form}}},
+        }},
+        "/api/v1/rerank": {"post": {
+            "summary": "Rank the photos of jobs, each a line; their paths are below the folders of the server.",
+            "requestBody": {"required": True, "content": {LINES: {"schema": several("Job")["items"]}}},
+            "parameters": [query(name, needed=False) for name in RERANK_OPTIONS], "responses": in_lines,
         }},
         "/api/v1/search": {"get": {
             "summary": "Find species by a description.", "responses": answer(species=several("TaxonMatch")),

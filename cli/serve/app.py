@@ -18,7 +18,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from cli.serve import api, find, folders, pages
+from cli.serve import api, find, folders, pages, rerank
 from cli.serve.guard import Guard, refused
 from cli.serve.site import MOST_PHOTOS, Site
 from data.errors import BadInput, FieldmarkError, UnknownTaxon, UsageError
@@ -33,12 +33,13 @@ STATIC: Final = Path(__file__).with_name("static")
 _MOST_OF_A_FIELD: Final = 100_000  # bytes of a text
 
 
-def make_app(site: Site, finder: find.Finder, *, token: str | None = None) -> Starlette:
+def make_app(site: Site, finder: find.Finder, rankings: rerank.Rankings, *, token: str | None = None) -> Starlette:
     """Return the application of an open site, which it closes at the end.
 
     Args:
         site: the open state.
         finder: searches of the folders, which the caller closes.
+        rankings: results of `kb rerank` in the folders, which the caller closes.
         token: needed in each request; None on a loopback address alone.
     """
 
@@ -59,8 +60,10 @@ def make_app(site: Site, finder: find.Finder, *, token: str | None = None) -> St
                 for path, view in (pages.ACTIONS | folders.ACTIONS).items()
             ),
             *(Route(path, partial(view, finder), methods=["GET", "POST"]) for path, view in find.VIEWS.items()),
-            Route("/identify", partial(_identify, site, pages.result_address), methods=["POST"]),
-            Route("/api/v1/identify", partial(_identify, site, api.rows_of), methods=["POST"]),
+            *(Route(path, partial(view, rankings), methods=["GET", "POST"]) for path, view in rerank.VIEWS.items()),
+            Route("/api/v1/rerank", partial(rerank.stream, rankings), methods=["POST"]),
+            Route("/identify", partial(_identify, site, pages.identify), methods=["POST"]),
+            Route("/api/v1/identify", partial(_identify, site, api.identify), methods=["POST"]),
             *(Route(path, partial(view, site)) for path, view in api.VIEWS.items()),
             Route("/static/page.css", _styles),
             Mount("/static", StaticFiles(directory=STATIC)),
@@ -95,8 +98,7 @@ async def _identify(site: Site, answer: Callable[..., Awaitable[Response]], requ
             given = [item for item in form.getlist("photos") if isinstance(item, UploadFile) and item.filename]
             photos = [await _saved(item, folder / str(number)) for number, item in enumerate(given)]
             texts: dict[str, str] = {name: str(form.get(name) or "").strip() for name in ("place", "date")}
-        result = await site.identify(photos, **texts)
-    return await answer(request, result)
+        return await answer(site, request, photos, **texts)
 
 
 async def _saved(item: UploadFile, folder: Path) -> Path:

@@ -332,9 +332,10 @@ async def progress(finder: Finder, request: Request) -> Response:
     """Return how far the encoding of a folder is."""
     number, _ = _asked(finder, request.query_params)
     found = await finder.photos(number) if number < len(finder.folders) else None
-    is_running = isinstance(found, Opening)
-    counts = {"done": found.done, "total": found.total} if isinstance(found, Opening) else {}
-    return JSONResponse({"is_running": is_running, **counts})
+    if not isinstance(found, Opening):
+        return JSONResponse({"is_running": False})
+    said = f"{found.done:,} of {found.total:,} photos" if found.total else ""
+    return JSONResponse({"is_running": True, "done": found.done, "total": found.total, "said": said})
 
 
 async def photo(finder: Finder, request: Request) -> Response:

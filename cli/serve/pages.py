@@ -42,8 +42,9 @@ async def home(site: Site, _: Request) -> Response:
     return page("home.html", "Identify", latest=latest[:N_LATEST], has_place=has_place, n_species=n_species)
 
 
-async def result_address(_: Request, result: Result) -> Response:
-    """Return the redirection to a result: to the card of the only bird, else to the list."""
+async def identify(site: Site, _: Request, photos: Sequence[Path], place: str, date: str) -> Response:
+    """Identify photos, and return the redirection to the card of the only bird, else to the list."""
+    result = await site.identify(photos, place, date)
     only = "/0" if len(result.rows) == 1 else ""
     return RedirectResponse(f"/results/{result.id}{only}", status_code=303)
 
@@ -113,8 +114,8 @@ async def part(site: Site, request: Request) -> Response:
     if row.place is not None and site.recognizer.occurrence is not None:
         texts = {"place": f"{row.place[0]},{row.place[1]}", "date": row.date or ""}
     with site.new_folder() as folder:
-        result = await site.identify([await site.draw(_cut, Path(row.image), sides, folder)], **texts)
-    return await result_address(request, result)
+        cut = await site.draw(_cut, Path(row.image), sides, folder)
+        return await identify(site, request, [cut], **texts)
 
 
 def _cut(file: Path, sides: Sequence[str], folder: Path) -> Path:

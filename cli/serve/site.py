@@ -6,7 +6,7 @@ import asyncio
 import secrets
 import shutil
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -42,12 +42,13 @@ class Result:
 
     def named(self) -> list[Identification]:
         """Return the rows with the names that the photos have with the visitor."""
-        return [
-            replace(
-                row, image=Path(row.image).name, error=row.error and row.error.replace(row.image, Path(row.image).name)
-            )
-            for row in self.rows
-        ]
+        return [named(row) for row in self.rows]
+
+
+def named(row: Identification) -> Identification:
+    """Return a row with the name that its photo has with the visitor."""
+    name = Path(row.image).name
+    return replace(row, image=name, error=row.error and row.error.replace(row.image, name))
 
 
 class Site(Closing):
@@ -132,7 +133,7 @@ class Site(Closing):
             raise BadInput("No photo was sent.", hint="Choose a photo, or send it as the field photos.")
         if len(photos) > 1 or place or date:
             loop = asyncio.get_running_loop()
-            rows = await loop.run_in_executor(self._photos, self._identified, photos, place, date)
+            rows = await loop.run_in_executor(self._photos, lambda: list(self._identified(photos, place, date)))
         else:
             rows = await self._with_others(photos[0])
         folder = photos[0].parent.parent
@@ -142,6 +143,18 @@ class Site(Closing):
             _, oldest = self.results.popitem(last=False)
             shutil.rmtree(self._folder / oldest.id, ignore_errors=True)
         return result
+
+    async def rows(self, photos: Sequence[Path], place: str, date: str) -> AsyncGenerator[Identification, None]:
+        """Yield the rows of photos as of `identify`, each when it is known; their folder is deleted at the end."""
+        if not photos:
+            raise BadInput("No photo was sent.", hint="Send it as the field photos.")
+        loop = asyncio.get_running_loop()
+        try:
+            found = await loop.run_in_executor(self._photos, self._identified, photos, place, date)
+            while (row := await loop.run_in_executor(self._photos, next, found, None)) is not None:
+                yield named(row)
+        finally:
+            shutil.rmtree(photos[0].parent.parent, ignore_errors=True)
 
     async def _with_others(self, photo: Path) -> list[Identification]:
         """Return the rows of a photo, identified together with the photos of other requests that wait for it."""
@@ -175,7 +188,7 @@ class Site(Closing):
         finally:
             self._drain = None
 
-    def _identified(self, photos: Sequence[Path], place: str, date: str) -> list[Identification]:
+    def _identified(self, photos: Sequence[Path], place: str, date: str) -> Iterator[Identification]:
         """Identify the photos with their place and date, on the only thread that uses the recognizer."""
         found: Place | None = None
         if place:
@@ -184,4 +197,4 @@ class Site(Closing):
             from recognize.place_names import place_of
 
             found = place_of(place)
-        return list(self.recognizer.at(found, date or None).identify([str(photo) for photo in photos]))
+        return iter(self.recognizer.at(found, date or None).identify([str(photo) for photo in photos]))

@@ -54,6 +54,7 @@ def serve(kb: Path | None, port: int, host: str, photos: tuple[Path, ...]) -> No
         from cli.serve.app import make_app
         from cli.serve.find import Finder
         from cli.serve.guard import LOOPBACK
+        from cli.serve.rerank import Rankings
         from cli.serve.review import Review
         from cli.serve.site import Site
     except ModuleNotFoundError as error:
@@ -73,8 +74,16 @@ def serve(kb: Path | None, port: int, host: str, photos: tuple[Path, ...]) -> No
         settings, of_method = options.settings(kb=kb), options.method_settings("feedback", FeedbackSettings)
         folders = [each.absolute() for each in reviews]
         finder = stack.enter_context(Finder(settings, folders, default_method(settings), of_method))
+        given = options.invocation().settings
+        rankings = stack.enter_context(
+            Rankings(
+                folders, has_model="vision" in settings.llm,
+                given=[*(["--kb", str(settings.kb)] if settings.kb else []),
+                       *(["--settings", str(given)] if given else [])],
+            )
+        )  # fmt: skip
         config = uvicorn.Config(
-            make_app(site, finder, token=token), host=host, port=port, log_level="warning", access_log=False,
+            make_app(site, finder, rankings, token=token), host=host, port=port, log_level="warning", access_log=False,
             timeout_graceful_shutdown=5, server_header=False,
         )  # fmt: skip
         try:

@@ -21,10 +21,11 @@ for (const shown of document.querySelectorAll("[data-progress]:not(span)")) {
   const follow = async () => {
     const state = await (await fetch(shown.dataset.progress)).json();
     if (!state.is_running) { location.reload(); return; }
-    if (state.total) shown.querySelector("[data-count]").textContent = `${state.done} of ${state.total} photos`;
-    const bar = shown.querySelector("progress");
-    bar.max = state.total || 1;
-    bar.value = state.done;
+    if (state.said) shown.querySelector("[data-count]").textContent = state.said;
+    for (const bar of shown.querySelectorAll("progress")) {
+      bar.max = state.total || 1;
+      bar.value = state.done;
+    }
     setTimeout(follow, 1000);
   };
   follow().catch(() => {});

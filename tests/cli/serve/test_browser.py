@@ -33,6 +33,13 @@ def browser() -> Iterator[Any]:
 @pytest.fixture
 def folder(cli: Any, built_kb: Path, drawings: Path) -> Path:
     cli.call("identify", drawings, "--kb", built_kb, "--output", drawings / "fieldmark.jsonl")
+    question = {"question": "Is it red?", "answer": "yes", "probability": 0.8, "obtained_by": "cosines"}
+    rows = [
+        {"query_id": "q", "image_id": path.name, "rank": rank, "score": 0.8, "first_stage_rank": 5 - rank,
+         "questions": [question]}
+        for rank, path in enumerate(sorted(drawings.glob("*.png")), start=1)
+    ]  # fmt: skip
+    (drawings / "ranked.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     return drawings
 
 
@@ -54,13 +61,16 @@ def test_pages_fit_and_have_no_serious_fault(
 ) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python").Axe()
     paths = ("/", "/folders", "/folders/0?order=species", "/folders/0/birds/0", "/species", "/species?q=red+crest",
-             "/species/cardinalis-cardinalis", "/species/nobody", "/find", "/find?q=a+red+bird")  # fmt: skip
+             "/species/cardinalis-cardinalis", "/species/nobody", "/find", "/find?q=a+red+bird",
+             "/rerank", "/rerank/0/ranked.jsonl")  # fmt: skip
 
     def visit(address: str) -> None:
         faults: list[str] = []
         for (name, (width, height)), scheme in zip(SIZES.items(), ("dark", "light"), strict=True):
             page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
-            page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
+            page.on(
+                "console", lambda said: faults.append(f"{said.text} {said.location}") if said.type == "error" else None
+            )
             page.on("pageerror", lambda error: faults.append(str(error)))
             for path in paths:
                 page.goto(address + path)
@@ -122,8 +132,8 @@ def test_a_photo_is_identified_and_a_folder_reviewed_by_keyboard(
     assert {"Cyanocitta cristata", "unknown", "no bird"} <= {label["name"] for label in labels if label}
 
 
-def test_photos_are_found_marked_and_unmarked_by_keyboard(
-    browse: Callable[..., None], browser: Any, drawings: Path
+def test_photos_are_found_and_ranked_ones_marked_by_keyboard(
+    browse: Callable[..., None], browser: Any, folder: Path
 ) -> None:
     def visit(address: str) -> None:
         page = browser.new_page()
@@ -142,8 +152,13 @@ def test_photos_are_found_marked_and_unmarked_by_keyboard(
         page.keyboard.press("z")
         page.wait_for_selector("text=0 relevant so far")
         assert page.locator("[data-grid] input:checked").count() == 1, "the mark can be mended"
+        page.goto(f"{address}/rerank/0/ranked.jsonl")
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("Space")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("text=1 relevant")
 
-    browse(visit, photos=drawings)
+    browse(visit, photos=folder)
 
 
 def test_a_page_of_another_site_cannot_say_anything(browse: Callable[..., None], browser: Any, folder: Path) -> None:

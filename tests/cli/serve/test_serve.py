@@ -96,7 +96,11 @@ def test_the_api_gives_the_records_of_the_library(serve: Any, cli: Any, built_kb
         assert answer["rows"] == [expected | changing]
         lines = {"Accept": "application/x-ndjson"}
         streamed = client.post("/api/v1/identify", files=sent(photo, photo), headers=lines).text.splitlines()
-        assert [json.loads(line)["answer"]["name"] for line in streamed] == ["Cardinalis cardinalis"] * 2
+        rows = [json.loads(line) for line in streamed]
+        assert [(row["schema"], row["image"], row["answer"]["name"]) for row in rows] == [
+            (1, photo.name, "Cardinalis cardinalis")
+        ] * 2
+        assert client.post("/api/v1/identify", headers=lines).json()["status"] == 400
         (first,) = client.get("/api/v1/search", params={"q": "red crest, black mask", "n": 1}).json()["species"]
         assert first["taxon_id"] == CARDINAL
         shown = client.get("/api/v1/species/Northern Cardinal").json()

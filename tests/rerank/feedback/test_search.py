@@ -11,9 +11,9 @@ from benchmarks.memory_collection import MemoryCollection
 from data.arrays import as_unit_rows
 from data.errors import BadInput, NoEvidence, NothingReadable, Refused, UsageError
 from rerank.captions import PhotoText
-from rerank.feedback.queries import NamedSpecies, PhraseCaptioner, cut, query_in, rocchio, sampled, shortened
+from rerank.feedback.queries import NamedSpecies, PhraseCaptioner, cut, query_in, sampled, shortened
 from rerank.feedback.search import FeedbackSearch
-from rerank.feedback.session import Caption, Session, Turn, changes_since, labelled_job, read_session, write_session
+from rerank.feedback.session import Caption, Session, Turn
 from rerank.settings import FEEDBACK_PRESETS, FeedbackMethod, FeedbackSettings
 from tests.rerank.scripted import ScriptedChat
 from tests.toy.encoders import toy_encoders
@@ -124,12 +124,6 @@ def test_rocchio_is_the_textbook_formula_in_each_reading() -> None:
         assert list(session.turns[2].ids) == expected, (relevant, start)
 
 
-def test_the_weights_of_rocchio_are_those_of_the_paper() -> None:
-    query, good, bad = np.eye(3, dtype=np.float32)[0], np.eye(3, dtype=np.float32)[1:2], np.eye(3, dtype=np.float32)[2:]
-    expected = np.array([1.0, 0.75, -0.15])
-    assert rocchio(query, good, bad) == pytest.approx(expected / np.linalg.norm(expected), abs=1e-6)
-
-
 def test_the_mixed_methods_move_first_and_then_search_by_text_or_do_both() -> None:
     rocchio, text = run("rocchio", n_turns=2), run("captions", n_turns=2)
     then = run("rocchio-then-text", n_turns=2, text="captions")
@@ -171,29 +165,6 @@ def test_the_preset_of_the_paper_cuts_off_at_77_tokens_and_ours_reads_all() -> N
     assert ours.begin(long).turns[0].ids != first.turns[0].ids and ours.tally.counts["truncated"] == 0
 
 
-def test_undo_takes_back_marks_and_then_the_turn_before() -> None:
-    made = search("captions")
-    first = made.begin(QUERY)
-    marked, following = asyncio.run(made.grow(made.mark(first, first.turns[0].ids[:3])))
-    second = made.search(marked, following)
-    assert made.undo(second) == first
-    assert made.undo(made.mark(second, second.turns[1].ids[:1])) == second
-    with pytest.raises(UsageError, match="nothing to undo"):
-        made.undo(first)
-
-
-def test_a_session_file_round_trips_and_exports_its_marks(tmp_path: Path) -> None:
-    session = run("captions", n_turns=2)
-    write_session(tmp_path / "s.json", session)
-    assert read_session(tmp_path / "s.json") == session
-    job = labelled_job(session, PHOTOS)
-    assert job.relevant == session.relevant and [each.image_id for each in job.candidates] == list(session.seen)
-    assert [each.score for each in job.candidates] == sorted((each.score for each in job.candidates), reverse=True)
-    (tmp_path / "t.json").write_text("{}")
-    with pytest.raises(BadInput, match="not a feedback session"):
-        read_session(tmp_path / "t.json")
-
-
 def test_named_species_are_searched_by_their_vector_and_half_by_the_text_if_that_says_more() -> None:
     blue = ENCODER.encode_texts(["a blue bird"])[0]
 
@@ -206,23 +177,6 @@ def test_named_species_are_searched_by_their_vector_and_half_by_the_text_if_that
     assert turns(is_whole=False).turns[0].ids == best(as_unit_rows([RED + blue])[0])
     assert turns(is_whole=True, names="text").turns[0].ids == best(RED)
     assert turns(is_whole=True, text="qqq").turns[0].ids == best(blue), "the encoder knows no word of it"
-
-
-def test_a_changed_collection_is_named_and_the_session_goes_on() -> None:
-    made = search("rocchio-and-text", text="captions")
-    session = made.begin(QUERY)
-    session = made.mark(session, session.turns[0].ids[:4])
-    assert changes_since(session, PHOTOS) is None
-    kept = [row for row, image_id in enumerate(IDS) if image_id not in session.turns[0].ids[:2]]
-    smaller = MemoryCollection(ENCODER.space, [IDS[row] for row in kept], PHOTOS.vectors(np.array(kept)))
-    said = changes_since(session, smaller)
-    assert said is not None and "300 photos then, 298 now; 2 of the 20 photos shown are gone" in said
-    later = search("rocchio-and-text", photos=smaller, text="captions")
-    assert later.n_unseen(session) == len(kept) - 18
-    session, following = asyncio.run(later.grow(session))
-    session = later.search(session, following)
-    assert session.relevant == session.turns[0].ids[:4] and len(session.turns[1].ids) == 20
-    assert len(labelled_job(session, smaller).candidates) == 20  # the second turn is not marked yet
 
 
 def test_bad_input() -> None:
