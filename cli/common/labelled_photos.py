@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,8 @@ from data.errors import NothingReadable
 from data.labelled_photos import SPLITS, read_class_folders
 from data.records import Taxon
 from data.words import plural
+from recognize.corrections import NAME as CORRECTIONS
+from recognize.corrections import Corrections
 
 if TYPE_CHECKING:
     from kb.checklist.reconcile import MatchedName, UnmatchedName
@@ -53,7 +56,9 @@ class LabelledPhotos:
 
 
 def read_labelled(path: Path, store: KnowledgeBase, *, split: str | None = None) -> LabelledPhotos:
-    """Return the labelled photos of a folder with a folder per species, or of a table: of one split, else all.
+    """Return the labelled photos of a folder with a folder per species, of a table, or those named in `kb serve`.
+
+    They are of one split, else all.
 
     Without a split `test`, all are; `val` counts as `test`.
 
@@ -63,7 +68,11 @@ def read_labelled(path: Path, store: KnowledgeBase, *, split: str | None = None)
     """
     from kb.checklist.species_lists import match_names
 
-    labels = _class_folders(path) if path.is_dir() else _table(path)
+    said = path / CORRECTIONS if path.is_dir() else path
+    if said.name == CORRECTIONS and said.is_file():
+        labels = _named_by_people(said)
+    else:
+        labels = _class_folders(path) if path.is_dir() else _table(path)
     if split == "train" or (split == "test" and any(each[2] == "test" for each in labels)):
         labels = [label for label in labels if label[2] == split]
     if not labels:
@@ -100,6 +109,17 @@ _Labels = list[tuple[Path, tuple[str, ...], str | None]]
 
 def _class_folders(path: Path) -> _Labels:
     return [(photo.path, (photo.label,), photo.split) for photo in read_class_folders(path)]
+
+
+def _named_by_people(file: Path) -> _Labels:
+    """Return the photos of a file of corrections with one bird, confirmed or corrected to a species."""
+    said = list(Corrections(file))
+    n_birds = Counter(line.photo for line in said)
+    return [
+        (file.parent / line.image, (line.label.name,), None)
+        for line in said
+        if line.label is not None and line.label.rank == "species" and n_birds[line.photo] == 1
+    ]
 
 
 def _table(path: Path) -> _Labels:

@@ -40,7 +40,8 @@ def species(
     """Measure the answers of kb identify on labelled photos.
 
     The dataset is a folder with one folder per species (of train and test folders above them, test counts), or a table
-    with the columns path and scientific_name or common_name. Labels are names in the checklist or the knowledge base.
+    with the columns path and scientific_name or common_name, or the folder of photos that you named in kb serve
+    (with one bird each). Labels are names in the checklist or the knowledge base.
 
     Prints how many photos are named, how many of the names are right, and what each species is mistaken for. Photos of
     species outside the knowledge base are counted apart. Left out and reported: unmatched labels, and copies of

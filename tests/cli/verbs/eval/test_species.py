@@ -11,6 +11,8 @@ import pytest
 from PIL import Image
 
 import kb
+from data.records import Answer, Box, Identification
+from recognize.corrections import Corrections
 from recognize.evaluation.report import COLUMNS
 from tests.cli.conftest import documented_keys
 from tests.drawn_birds import drawn_bird
@@ -108,6 +110,19 @@ def test_a_table_has_names_and_a_split_and_is_refused_with_its_line(cli: Any, bu
         table.write_text(content)
         refused = cli.call("eval", "species", table, "--kb", built_kb)
         assert refused.exit_code == 5 and message in refused.stderr, refused.stderr
+
+
+def test_birds_named_on_the_page_are_labels(cli: Any, built_kb: Path, tmp_path: Path) -> None:
+    photos = {name: draw(of, tmp_path / f"{name}.png") for name, of in (("jay", JAY), ("owl", OWL), ("two", CARDINAL))}
+    jay = Answer(rank="species", name="Cyanocitta cristata")
+    boxes = (None, None, Box(0, 0, 50, 50), Box(60, 60, 99, 99))
+    file = Corrections(tmp_path / "corrections.jsonl")
+    file.add([(Identification(image=str(photos[name]), box=box), label) for name, box, label in zip(
+        ("jay", "owl", "two", "two"), boxes, (jay, Answer(rank="none", name="unknown"), jay, jay), strict=True
+    )])  # fmt: skip
+    for given in (tmp_path, file.path):
+        found = measured(cli, given, "--kb", built_kb, *ALL)
+        assert (found["n"], found["n_species"]) == (1, 1)
 
 
 def test_copies_and_near_duplicates_of_reference_photos_are_left_out_and_an_unreadable_photo_exits_with_7(
