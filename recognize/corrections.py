@@ -106,7 +106,7 @@ class Corrections:
 
     def _on(self, image: str) -> list[Line]:
         """Return the last lines on the birds of a photo, by its contents."""
-        state = file_state(Path(image))
+        state = file_state(Path(image)) if self.by_size else None
         if state is None or not (held := self.by_size.get(state[0])):
             return []
         try:
@@ -233,6 +233,5 @@ def is_same_bird(one: Box | None, other: Box | None) -> bool:
 
 
 def corrections_beside(*folders: Path) -> list[Corrections]:
-    """Return the corrections in some folders, each once, as far as they have any."""
-    paths = dict.fromkeys((folder / NAME).absolute() for folder in folders)
-    return [Corrections(path) for path in paths if path.is_file()]
+    """Return the corrections in some folders, each once, whether they have any yet or not."""
+    return [Corrections(path) for path in dict.fromkeys((folder / NAME).absolute() for folder in folders)]

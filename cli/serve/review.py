@@ -88,6 +88,8 @@ class Review:
         self.birds: dict[str, Bird] = {}
         self.n_left_out = 0
         """Rows that cannot be read, and photos that are not in the folder any more."""
+        self.n_lost = 0
+        """Corrections of photos without a row: moved, edited, or not identified yet."""
         self._state: tuple[int, int] | None = None
         self._said: Mapping[int, Sequence[Line]] = {}
 
@@ -155,7 +157,8 @@ class Review:
             for bird in self.birds.values():
                 if bird.row.photos or said.get(bird.size) != self._said.get(bird.size):
                     bird.shown = self.corrections.applied(bird.row)
-            self._said = said
+            self._said, sizes = said, {bird.size for bird in self.birds.values()}
+            self.n_lost = sum(line.size not in sizes for line in self.corrections)
         return [*self.birds.values()]
 
     def _rows(self) -> Iterator[Identification]:

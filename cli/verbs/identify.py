@@ -326,7 +326,7 @@ def _opened(
         retry_failed=method.retry_failed,
         wanted=encounters,
         start_over=not method.resume,
-        said_of=lambda photo: " ".join(each.state_of(photo) for each in corrections),
+        said_of=lambda photo: " ".join(filter(None, (each.state_of(photo) for each in corrections))),
     )
     stack.enter_context(sink)
     if given.cards is not None:
@@ -398,6 +398,8 @@ def _identify(run: Run) -> Counts:
         failed=_failed,
     ):
         text, missing = "", set[str]()
+        for each in run.corrections:
+            each.refresh()  # a person may review the first photos while the last are identified
         for row in (replace(corrected(one, run.corrections), group=names[one.image]) for one in birds):
             text += _written(run, row, counts)
             missing.update(_missing_parts(row))

@@ -65,7 +65,7 @@ def test_what_two_programs_say_is_kept_and_a_torn_line_is_ended(photo: Path) -> 
     path.write_text(path.read_text() + "{}\n")
     with pytest.raises(BadInput, match=r"corrections\.jsonl, line 3 is no correction"):
         Corrections(path)
-    assert [each.path for each in corrections_beside(photo.parent.parent)] == []
+    assert [list(each) for each in corrections_beside(photo.parent.parent, photo.parent.parent)] == [[]]
 
 
 def test_a_file_that_is_edited_meanwhile_loses_no_line(photo: Path) -> None:

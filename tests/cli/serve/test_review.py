@@ -12,6 +12,10 @@ from typing import Any
 import httpx
 import pytest
 
+from data.records import Answer
+from recognize import Recognizer
+from recognize.corrections import Corrections
+
 CARDINAL, OWL = "cardinalis-cardinalis", "bubo-scandiacus"
 JSON = {"Accept": "application/json"}
 
@@ -121,11 +125,16 @@ def test_nothing_is_said_of_another_bird_or_answer_than_the_page_shows(
         results.write_text("\n".join(lines))
         assert say(client, "confirm", at[OWL]).status_code == 400
         assert say(client, "confirm", at[CARDINAL]).status_code == 200
+        assert "of your answers are of photos" not in client.get("/folders/0").text
         page = client.get("/folders/0?tab=all").text
         assert page.count("data-bird=") == 3 and "2 more in fieldmark.jsonl cannot be read" in page
         (folder / f"{OWL}.png").rename(folder / "moved.png")
         gone = say(client, "unknown", keys(client)[OWL])
         assert (gone.status_code, "not there any more" in gone.text) == (400, True)
+        cardinal = (folder / f"{CARDINAL}.png").read_bytes()
+        (folder / f"{CARDINAL}.png").write_bytes(cardinal + b"edited")
+        results.touch()
+        assert "1 of your answers are of photos that are not listed here" in client.get("/folders/0").text
 
     serve(visit, photos=folder)
     (line,) = map(json.loads, (folder / "corrections.jsonl").read_text().splitlines())
@@ -164,3 +173,19 @@ def test_confirmed_birds_teach_the_knowledge_base_that_the_server_goes_on_with(
         assert client.get("/folders/0?tab=done").text.count("data-bird=") == 1
 
     serve(visit, "--kb", kb, photos=folder)
+
+
+def test_a_word_said_during_a_run_stands_in_its_rows(
+    cli: Any, built_kb: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    identify, file = Recognizer.identify, Corrections(folder / "corrections.jsonl")
+
+    def reviewed(self: Recognizer, images: Any) -> Any:
+        for row in identify(self, images):
+            if row.status != "error":
+                file.add([(row, Answer(rank="none", name="unknown"))])
+            yield row
+
+    monkeypatch.setattr(Recognizer, "identify", reviewed)
+    shown = cli.call("identify", folder, "--kb", built_kb, "--format", "jsonl").stdout
+    assert [json.loads(line)["status"] for line in shown.splitlines()] == ["error", "unknown", "unknown"]

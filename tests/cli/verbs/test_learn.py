@@ -103,12 +103,9 @@ def test_only_the_bird_of_a_photo_teaches_and_birds_too_small_do_not(
     file.path.unlink()
     file.refresh()
     boxes = {name: Box(40, 80, 180, 220) for name in ("ravens", "raven")} | {"owl": Box(40, 80, 60, 100)}
-    file.add(
-        [
-            (Identification(image=str(folder / f"{name}.png"), box=box, n_birds=2 - (name == "raven")), RAVEN)
-            for name, box in boxes.items()
-        ]
-    )
+    for name, box in boxes.items():
+        n_birds = 1 if name == "raven" else 2
+        file.add([(Identification(image=str(folder / f"{name}.png"), box=box, n_birds=n_birds), RAVEN)])
     learnt = json.loads(cli.call("learn", folder, "--kb", kb, "--format", "json", check=True).stdout)
     assert (learnt["photos"], learnt["skipped"]) == (2, {"smaller than 64 px": 1})
     shown = json.loads(cli.call("show", "Corvus corax", "--kb", kb, "--format", "json", check=True).stdout)
