@@ -18,7 +18,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from cli.serve import api, find, folders, pages, rerank
+from cli.serve import api, find, folders, knowledge, pages, rerank
 from cli.serve.guard import Guard, refused
 from cli.serve.site import MOST_PHOTOS, Site
 from data.errors import BadInput, FieldmarkError, UnknownTaxon, UsageError
@@ -54,7 +54,7 @@ def make_app(site: Site, finder: find.Finder, rankings: rerank.Rankings, *, toke
         routes=[
             Route("/healthz", _health),
             *(Route(path, partial(view, site)) for path, view in pages.VIEWS.items()),
-            *(Route(path, partial(view, site)) for path, view in folders.VIEWS.items()),
+            *(Route(path, partial(view, site)) for path, view in (folders.VIEWS | knowledge.VIEWS).items()),
             *(
                 Route(path, partial(view, site), methods=["POST"])
                 for path, view in (pages.ACTIONS | folders.ACTIONS).items()

@@ -195,22 +195,6 @@ def warm(site: Site) -> None:
         review.read()
 
 
-async def one_species(site: Site, request: Request) -> Response:
-    """Return all that the knowledge base holds of a species or a term, by its id or any name."""
-    from kb.lookup.entries import find_entry
-
-    found = await site.look_up(find_entry, site.store, request.path_params["name"])
-    if not hasattr(found, "entry"):
-        return page("term.html", found.name, term=found)
-    relatives = await site.look_up(_relatives, site, found.entry.taxon)
-    return page("species.html", found.entry.taxon.common_name, found=found, relatives=relatives)
-
-
-def _relatives(site: Site, taxon: Any) -> list[Any]:  # noqa: ANN401
-    genus = taxon.lineage.get("genus")
-    return [each for each in site.store.taxa() if genus and each.lineage.get("genus") == genus and each != taxon]
-
-
 async def anchor(site: Site, request: Request) -> Response:
     """Return the file of a reference photo."""
     sha256 = request.path_params["sha256"]
@@ -230,6 +214,5 @@ VIEWS: Final[Mapping[str, View]] = {
     "/results/{id}/photo/{number:int}": photo,
     "/results/{id}/fieldmark.{form}": table,
     "/species": species,
-    "/species/{name}": one_species,
     "/anchors/{sha256}": anchor,
 }

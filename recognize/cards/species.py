@@ -94,7 +94,9 @@ def fill_in(shown: Sequence[Shown], focus: int, *, is_answer: bool, anchor_file:
             found = contrasts.get(each.rank)
             if found is not None:
                 highlighted = list(found.only_theirs)
-                _add_differences(each, found, against.name)
+                each.differences = difference_lines(found)
+                if not each.differences:
+                    each.about_marks = f"Its description tells no certain difference from {against.name}."
             else:
                 lacking = [one.name for one in (each, against) if not one.candidate.summary]
                 each.about_marks = f"Marks cannot be compared: no description of {' and '.join(lacking)}."
@@ -137,8 +139,8 @@ def _add_chips(each: Shown, marks: Mapping[Mark, int], n_others: int) -> None:
     )
 
 
-def _add_differences(each: Shown, found: Contrast, against: str) -> None:
-    """Add the parts that differ, then the marks that only one of the two species has."""
+def difference_lines(found: Contrast) -> list[tuple[str, str, str]]:
+    """Return the parts that differ, and what is said of them there and here; then the marks of one species alone."""
     lines = [(str(part.part), " or ".join(part.theirs), " or ".join(part.ours)) for part in found.differing]
     alone = [
         ", ".join([mark.shown for mark in found.elsewhere(marks)][:MOST_MARKS])
@@ -146,8 +148,7 @@ def _add_differences(each: Shown, found: Contrast, against: str) -> None:
     ]
     if any(alone):
         lines.append(("other marks" if lines else "marks", alone[0] or "-", alone[1] or "-"))
-    each.differences = lines
-    each.about_marks = "" if lines else f"Its description tells no certain difference from {against}."
+    return lines
 
 
 def scores_of(shown: Sequence[Shown], preset: str) -> dict[str, Any]:

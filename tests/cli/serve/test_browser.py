@@ -61,7 +61,8 @@ def test_pages_fit_and_have_no_serious_fault(
 ) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python").Axe()
     paths = ("/", "/folders", "/folders/0?order=species", "/folders/0/birds/0", "/species", "/species?q=red+crest",
-             "/species/cardinalis-cardinalis", "/species/nobody", "/find", "/find?q=a+red+bird",
+             "/species/cardinalis-cardinalis", "/knowledge",
+             "/species/cardinalis-cardinalis/beside/sialia-sialis", "/species/nobody", "/find", "/find?q=a+red+bird",
              "/rerank", "/rerank/0/ranked.jsonl")  # fmt: skip
 
     def visit(address: str) -> None:

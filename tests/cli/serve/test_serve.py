@@ -8,12 +8,15 @@ import shutil
 import signal
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from PIL import Image
+
+from kb.store.ledger import Ledger, Step
 
 CARDINAL = "cardinalis-cardinalis"
 
@@ -73,8 +76,13 @@ def test_species_are_found_by_description_name_and_group(serve: Any) -> None:
         assert CARDINAL in group and "corvus" not in group
         page = client.get(f"/species/{CARDINAL}").text
         assert "Cardinalis cardinalis" in page and "Reference photos" in page and "Written by" in page
+        assert page.index(">Passeriformes<") < page.index(">Cardinalidae<") < page.index(">Cardinalis<")
         anchor = page.partition('src="/anchors/')[2].partition('"')[0]
         assert client.get(f"/anchors/{anchor}").headers["content-type"].startswith("image/")
+        other = page.partition(f'href="/species/{CARDINAL}/beside/')[2].partition('"')[0]
+        pair = client.get(f"/species/{CARDINAL}/beside/{other}").text
+        assert f'href="/species/{other}"' in pair and "<th scope=row>" in pair
+        assert client.get(f"/species/{CARDINAL}/beside/rump").status_code == 404
         missing = client.get("/species/Great Auk")
         assert (missing.status_code, "That did not work" in missing.text) == (404, True)
         assert client.get("/anchors/" + "0" * 64).status_code == client.get("/anchors/" + "z" * 64).status_code == 404
@@ -82,6 +90,20 @@ def test_species_are_found_by_description_name_and_group(serve: Any) -> None:
         assert "--leaf" in client.get("/static/page.css").text and client.get("/static/page.js").status_code == 200
 
     serve(visit)
+
+
+def test_a_build_and_its_failures_are_shown(serve: Any, built_kb: Path, tmp_path: Path) -> None:
+    path = shutil.copytree(built_kb, tmp_path / "own.kb")
+    with closing(Ledger(path / "ledger.sqlite")) as ledger, ledger.transaction():
+        ledger.record([Step(CARDINAL, "anchor", "", "failed", error="the wiki is <down>")])
+        ledger.set_fact("building", "1")
+
+    def visit(client: httpx.Client) -> None:
+        page = client.get("/knowledge").text
+        assert "A build is running" in page and "the wiki is &lt;down&gt;" in page and "Cardinalis cardinalis" in page
+        assert client.get("/knowledge/progress").json()["is_running"] is True
+
+    serve(visit, "--kb", path)
 
 
 def test_the_api_gives_the_records_of_the_library(serve: Any, cli: Any, built_kb: Path, drawings: Path) -> None:
