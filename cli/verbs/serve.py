@@ -92,6 +92,7 @@ def serve(kb: Path | None, port: int, host: str, photos: tuple[Path, ...]) -> No
             raise MissingRequirement(
                 f"Port {port} of {host} is taken or not allowed.", hint="Choose another one: --port 8001."
             ) from error
+        listening.listen()  # whoever opens the printed address at once waits, and is not refused
         address = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}/"
         output.note(f"Fieldmark is at {address}{f'?token={token}' if token else ''} (Ctrl-C stops it)")
         uvicorn.Server(config).run(sockets=[listening])
