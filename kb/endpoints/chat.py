@@ -87,6 +87,8 @@ class Connection(Client):
         """
         turn = asyncio.Lock() if self._cache is None else self._turns.setdefault(key, asyncio.Lock())
         async with turn, self._slots:
+            if self._cache is not None:
+                await self.settled(key)
             if (cached := self._cached(key, request)) is not None:  # it arrived in the meantime
                 return cached
             least, start = request.max_tokens, max(request.max_tokens, self.endpoint.max_tokens or 0)
@@ -101,9 +103,6 @@ class Connection(Client):
                 asked = replace(request, max_tokens=limit)
                 try:
                     reply = await self._answered(key, asked, is_least=limit <= least)
-                except Refused as error:
-                    await self._store(key, error)
-                    raise
                 except BadRequest as error:  # perhaps for its tokens: every server has its own words for that
                     is_of_tokens = error.may_adapt or isinstance(error, TooManyTokens)
                     if not is_of_tokens or limit <= least:
@@ -120,7 +119,6 @@ class Connection(Client):
                     return paid
                 self.budget.meter.cut_off += 1
                 cut_at = limit
-                await self._store(key, limit)
                 if limits:
                     what = "reasons before it answers" if paid.reasons else "needs more"
                     few = f"{limit} tokens were too few, so its replies get more (kb doctor suggests settings)"
@@ -152,7 +150,7 @@ class Connection(Client):
             nonlocal n_faults
             form = self.form
             try:
-                return await self.paid(self._sent(key, request, form))
+                return await self.paid(self._sent(key, request, form), key)
             except FieldmarkError as failure:
                 n_faults += failure.may_adapt and failure.retryable
                 is_first_fault = failure.retryable and n_faults == 1  # it may pass: first the same request
@@ -188,7 +186,7 @@ class Connection(Client):
 
         async def once(tried: Form) -> ChatReply | None:
             try:
-                reply = await self.paid(self._sent(key, request, tried))
+                reply = await self.paid(self._sent(key, request, tried), key)
             except FieldmarkError as error:
                 if not error.may_adapt:
                     raise
@@ -224,6 +222,9 @@ class Connection(Client):
             async with budget.reserve(endpoint.cost_usd(most_in, request.max_tokens) or 0.0):
                 reply = reply_of(await self.answer(body_of(endpoint, request, form)), request, endpoint)
                 budget.count(reply.input_tokens, reply.output_tokens, reply.cost_usd)
+        except Refused as error:
+            await self._store(key, error)
+            raise
         except TooFewTokens:
             reply = self._nothing()
         else:
@@ -233,7 +234,9 @@ class Connection(Client):
             seen = f"counts {reply.input_tokens:,} tokens for a prompt of {n:,} characters"
             remedy = "give the server a larger context (OLLAMA_CONTEXT_LENGTH)"
             self.tell("prompt", f"{seen}, so it has most likely cut the prompt off: {remedy}")
-        if is_complete(reply, request) and (request.usable is None or request.usable(reply)):
+        if not is_complete(reply, request):
+            await self._store(key, request.max_tokens)
+        elif request.usable is None or request.usable(reply):
             await self._store(key, reply)
         return reply
 

@@ -125,13 +125,13 @@ class Client(Closing):
             if isinstance(self._cache, Closing):
                 self._cache.close()
 
-    async def paid(self, work: Coroutine[Any, Any, ResultT]) -> ResultT:
-        """Return the result of sending a request and storing its answer, when the server is free.
+    async def paid(self, work: Coroutine[Any, Any, ResultT], key: str) -> ResultT:
+        """Return the result of sending the request of a key and storing its answer, when the server is free.
 
         A caller that gives up ends `work` before it has sent the request, but not later: the answer is paid for. Only
         in the shared event loop.
         """
-        task = asyncio.create_task(work)
+        task = asyncio.create_task(work, name=key)
         task.add_done_callback(self._end)
         try:
             return await asyncio.shield(task)
@@ -139,6 +139,11 @@ class Client(Closing):
             if task not in self._in_flight:
                 task.cancel()
             raise
+
+    async def settled(self, key: str) -> None:
+        """Wait until no request of a key is in flight, as one is whose caller has given up; nothing is cancelled."""
+        if sent := [task for task in self._in_flight if task.get_name() == key]:
+            await asyncio.wait(sent)
 
     def _end(self, task: asyncio.Task[Any]) -> None:
         self._in_flight.discard(task)

@@ -14,7 +14,6 @@ from typing import Any, Final
 
 from data.errors import (
     BadImage,
-    BadRequest,
     FieldmarkError,
     MalformedAnswer,
     MissingDependency,
@@ -73,14 +72,19 @@ class ImageConnection(Client):
 
     Each answer is stored before the next request, so a kill loses the drawings of one request at most. A server that
     sends fewer images than requested is asked again for the rest, and one that refuses several at a time for one at a
-    time. Size, quality and format are fields of the endpoint's `extra_body`; dall-e models are asked for base64, since
-    they send addresses otherwise. It needs a cache.
+    time. Size, quality and format are fields of the endpoint's `extra_body`. Base64 is asked for, since many servers
+    send addresses otherwise, until a server refuses that. It needs a cache.
     """
 
     path = "images/generations"
     _drawings = 1
     _cache: DrawingCache
     _most = 100  # at once
+
+    def _begin(self) -> None:
+        self._forms: tuple[Mapping[str, str], ...] = ({"response_format": "b64_json"}, {})
+        if "response_format" in self.endpoint.extra_body:
+            self._forms = ({},)
 
     async def draw(self, prompt: str, n: int) -> Drawings:
         """Return `n` drawings of a prompt, or fewer with the problem if not all could be drawn.
@@ -93,6 +97,7 @@ class ImageConnection(Client):
 
     async def _drawn(self, prompt: str, n: int) -> Drawings:
         async with self._turns.setdefault(prompt, asyncio.Lock()):  # equal prompts at once are drawn once
+            await self.settled(prompt)
             found = await _drawings(self._cache, self.endpoint.key, prompt, n, partial(self._new, prompt))
             self.budget.meter.cached += found.n_cached > 0
             return found
@@ -100,22 +105,33 @@ class ImageConnection(Client):
     async def _new(self, prompt: str, place: int, n: int) -> Made:
         if self._is_offline:
             raise NotCached(f"No cached drawing of {self.name}.", hint="Run once without --offline.")
-        n = min(n, self._most)
-        async with self._slots:
-            try:
-                return await self.tried(lambda: self.paid(self._sent(prompt, place, n)))
-            except BadRequest as error:
-                if n == 1 or not error.may_adapt:
-                    raise
-            made = await self.tried(lambda: self.paid(self._sent(prompt, place, 1)))
-            self._most = 1
-            return made
+        n_faults = 0
 
-    async def _sent(self, prompt: str, place: int, n: int) -> Made:
+        async def attempt() -> Made:
+            nonlocal n_faults
+            most = min(n, self._most)
+            failure: FieldmarkError
+            for form, each in [(form, each) for form in self._forms for each in dict.fromkeys((most, 1))]:
+                try:
+                    made = await self.paid(self._sent(prompt, place, each, form), prompt)
+                except FieldmarkError as error:
+                    failure = error
+                    n_faults += error.retryable
+                    if not error.may_adapt or (error.retryable and n_faults == 1):  # it may pass
+                        raise
+                    continue
+                if not n_faults:
+                    self._forms, self._most = (form,), each if each < most else self._most
+                return made
+            raise failure
+
+        async with self._slots:
+            return await self.tried(attempt)
+
+    async def _sent(self, prompt: str, place: int, n: int, form: Mapping[str, str]) -> Made:
         """Send one request within the cost limit; count and store its drawings. Unusable ones are charged, too."""
         endpoint = self.endpoint
         most_in, most_out = len(prompt.encode()) + 16, max(endpoint.image_tokens, TOKENS_PER_DRAWING)
-        form = {"response_format": "b64_json"} if endpoint.model.startswith("dall-e-") else {}
         body = {"model": endpoint.model, "prompt": prompt, "n": n, **form, **endpoint.extra_body}
         await self.free()
         async with self.budget.reserve(endpoint.cost_usd(most_in, n * most_out, drawings=n) or 0.0):
@@ -155,7 +171,7 @@ class ImageConnection(Client):
         if source == url and not source.startswith("data:"):
             raise SourceError(
                 f"{where}: sends the address of a drawing, not the drawing",
-                hint='Set extra_body = {response_format = "b64_json"} of [llm.image].',
+                hint="Set extra_body = {response_format = ...} of [llm.image] to the server's word for base64.",
             )
         try:  # an answer has at most 64 MiB
             content = base64.b64decode(source.partition(",")[2] or source, validate=True)

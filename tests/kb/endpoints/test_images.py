@@ -59,12 +59,13 @@ def draw(
 
 def test_the_request_has_prompt_number_and_parameters_and_no_other_field(tmp_path: Path) -> None:
     with OpenAIServer() as server:
-        found = draw(server, tmp_path, extra_body={"size": "1024x1024", "quality": "high"})
+        more = {"size": "1024x1024", "quality": "high", "response_format": "base64"}
+        found = draw(server, tmp_path, extra_body=more)
         (call,) = server.calls
     assert call.path == "/v1/images/generations"
     assert call.payload == {
         "model": "m", "prompt": "Generate a small image of the Wood Duck", "n": 3, "size": "1024x1024",
-        "quality": "high",
+        "quality": "high", "response_format": "base64",
     }  # fmt: skip
     assert len({path.read_bytes() for path in found.paths}) == 3
 
@@ -100,8 +101,29 @@ def test_the_address_of_a_drawing_is_an_error_with_the_setting_that_helps(tmp_pa
     with OpenAIServer(by_urls("http://127.0.0.1:9/a.png")) as server:
         with pytest.raises(SourceError, match="the address of a drawing") as caught:
             draw(server, tmp_path, 1)
-        assert 'response_format = "b64_json"' in (caught.value.hint or "")
+        assert "response_format" in (caught.value.hint or "")
         assert server.n_calls == 1, "the next answer would be the same, and charged"
+
+
+def test_base64_is_asked_for_until_a_server_refuses_that(tmp_path: Path) -> None:
+    def addresses(call: Call) -> Reaction:
+        return one_each(call) if call.payload.get("response_format") == "b64_json" else by_urls("http://127.0.0.1:9/a")
+
+    def strict(status: int) -> Callable[[Call], Reaction]:
+        unknown = Status(status=status, error={"message": "Unknown parameter: 'response_format'."})
+        return lambda call: unknown if "response_format" in call.payload else one_each(call)
+
+    both, plain = [(2, True), (1, True)], (2, False)
+    for name, script, asked in (
+        ("addresses", addresses, both),
+        ("strict", strict(400), [*both, plain, (1, False)]),
+        # It may pass: the first is repeated, and nothing is learnt.
+        ("fails", strict(500), [(2, True), *both, plain, (1, True), (1, True), (1, False)]),
+    ):
+        with OpenAIServer(script) as server:
+            assert len(draw(server, tmp_path / name, 2).paths) == 2, name
+            sent = [(call.payload["n"], "response_format" in call.payload) for call in server.calls]
+            assert sent == asked, name
 
 
 def test_a_refusal_is_stored_and_leaves_the_drawings_before_it(tmp_path: Path) -> None:
@@ -152,13 +174,17 @@ def test_a_drawing_in_flight_is_waited_for_and_stored_although_its_caller_gives_
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
 
-    with OpenAIServer(held) as server:
-        endpoint = Endpoint(model="m", base_url=server.base_url)
-        with ImageConnection(endpoint, cache=DrawingCache(tmp_path)) as images:
-            asyncio.run(give_up(images))
-            threading.Timer(0.3, gate.set).start()
-        assert draw(server, tmp_path, 1, offline=True).n_cached == 1
-        assert server.n_calls == 1, "the second drawing is not asked for"
+    for name in ("closed", "asked again"):
+        gate.clear()
+        with OpenAIServer(held) as server:
+            endpoint = Endpoint(model="m", base_url=server.base_url)
+            with ImageConnection(endpoint, cache=DrawingCache(tmp_path / name)) as images:
+                asyncio.run(give_up(images))
+                threading.Timer(0.3, gate.set).start()
+                if name == "asked again":
+                    assert wait_for(images.draw("Generate a small image of the Wood Duck", 1)).n_cached == 1
+            assert draw(server, tmp_path / name, 1, offline=True).n_cached == 1
+            assert server.n_calls == 1, "the second drawing is not asked for"
 
 
 def several(*images: bytes, usage: dict[str, int] | None = None) -> Callable[[Call], Reaction]:
