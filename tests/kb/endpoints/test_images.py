@@ -105,27 +105,6 @@ def test_the_address_of_a_drawing_is_an_error_with_the_setting_that_helps(tmp_pa
         assert server.n_calls == 1, "the next answer would be the same, and charged"
 
 
-def test_base64_is_asked_for_until_a_server_refuses_that(tmp_path: Path) -> None:
-    def addresses(call: Call) -> Reaction:
-        return one_each(call) if call.payload.get("response_format") == "b64_json" else by_urls("http://127.0.0.1:9/a")
-
-    def strict(status: int) -> Callable[[Call], Reaction]:
-        unknown = Status(status=status, error={"message": "Unknown parameter: 'response_format'."})
-        return lambda call: unknown if "response_format" in call.payload else one_each(call)
-
-    both, plain = [(2, True), (1, True)], (2, False)
-    for name, script, asked in (
-        ("addresses", addresses, both),
-        ("strict", strict(400), [*both, plain, (1, False)]),
-        # It may pass: the first is repeated, and nothing is learnt.
-        ("fails", strict(500), [(2, True), *both, plain, (1, True), (1, True), (1, False)]),
-    ):
-        with OpenAIServer(script) as server:
-            assert len(draw(server, tmp_path / name, 2).paths) == 2, name
-            sent = [(call.payload["n"], "response_format" in call.payload) for call in server.calls]
-            assert sent == asked, name
-
-
 def test_a_refusal_is_stored_and_leaves_the_drawings_before_it(tmp_path: Path) -> None:
     with OpenAIServer(REFUSED) as server:
         for _ in range(2):
@@ -164,8 +143,7 @@ def test_a_drawing_in_flight_is_waited_for_and_stored_although_its_caller_gives_
     gate = threading.Event()
 
     def held(call: Call) -> Reaction:
-        gate.wait(60)
-        return one_each(call)
+        return one_each(call) if gate.wait(60) else Status(status=503)
 
     async def give_up(images: ImageConnection) -> None:
         task = asyncio.create_task(images.draw("Generate a small image of the Wood Duck", 2))
@@ -177,18 +155,22 @@ def test_a_drawing_in_flight_is_waited_for_and_stored_although_its_caller_gives_
     for name in ("closed", "asked again"):
         gate.clear()
         with OpenAIServer(held) as server:
-            endpoint = Endpoint(model="m", base_url=server.base_url)
-            with ImageConnection(endpoint, cache=DrawingCache(tmp_path / name)) as images:
+            cache, endpoint = DrawingCache(tmp_path / name), Endpoint(model="m", base_url=server.base_url)
+            with ImageConnection(endpoint, cache=cache) as images:
                 asyncio.run(give_up(images))
                 threading.Timer(0.3, gate.set).start()
                 if name == "asked again":
-                    assert wait_for(images.draw("Generate a small image of the Wood Duck", 1)).n_cached == 1
+                    wait_for(images.draw("Generate a small image of the Wood Duck", 1))
             assert draw(server, tmp_path / name, 1, offline=True).n_cached == 1
             assert server.n_calls == 1, "the second drawing is not asked for"
 
 
 def several(*images: bytes, usage: dict[str, int] | None = None) -> Callable[[Call], Reaction]:
     return lambda _call: in_base64(*images, usage=usage)
+
+
+def by_form(asked: Reaction | None, other: Reaction | None) -> Callable[[Call], Reaction]:
+    return lambda call: (asked if "response_format" in call.payload else other) or one_each(call)
 
 
 KINDS: dict[str, tuple[Callable[[Call], Reaction], list[int]]] = {
@@ -198,6 +180,9 @@ KINDS: dict[str, tuple[Callable[[Call], Reaction], list[int]]] = {
     "JPEG": (several(*(png(i, "JPEG") for i in (10, 80, 160))), [3]),
     "one image whatever n is": (one_each, [3, 2, 1]),
     "n = 1 alone": (one_at_a_time, [3, 1, 1, 1]),
+    "addresses without being asked for base64": (by_form(None, by_urls("http://127.0.0.1:9/a")), [3, 2, 1]),
+    "base64 is a wrong field": (by_form(Status(status=400), None), [3, 1, 3, 2, 1]),
+    "base64 is a fault": (by_form(Status(status=500), None), [3, 3, 1, 3, 2, 2, 1, 2, 1, 1, 1]),  # nothing is learnt
     "busy": (busy_at_first, [3, 3]),
     "down at first": (lambda call: Status(status=503) if call.number < 3 else in_base64(png(1), png(2), png(3)),
                       [3, 3, 3]),
