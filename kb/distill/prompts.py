@@ -83,7 +83,7 @@ def numbered_article(article: Article) -> list[NumberedSentence]:
             taken.append((section, kind))
             room -= length
     found: list[NumberedSentence] = []
-    for section, kind in sorted(taken, key=lambda each: wanted.index(each)):
+    for section, kind in sorted(taken, key=lambda each: each[0].start):
         for span in split_sentences(article.text, section.start, min(section.end, section.start + MAX_CHARACTERS)):
             if text := one_line(article.text[span.start : span.end]):
                 n = len(found) + 1

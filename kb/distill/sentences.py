@@ -115,7 +115,8 @@ class SectionKind(Enum):
 def pattern(name: str) -> re.Pattern[str]:
     """Return the pattern of the words below a heading of `patterns.txt`."""
     words = "|".join(word_list(files("kb.distill") / "patterns.txt")[name])
-    return re.compile(rf"^(?:{words})(?: and [a-z]+)?$" if name == "parts" else words, re.IGNORECASE)
+    shape = rf"^(?:{words})(?: and [a-z]+)?$" if name == "parts" else words
+    return re.compile(shape, re.NOFLAG if name == "seams" else re.IGNORECASE)
 
 
 def sections_of(article: Article) -> list[tuple[Section, SectionKind]]:

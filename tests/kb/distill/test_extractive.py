@@ -8,6 +8,7 @@ from data.files import sha256_hex
 from data.lexicon.words import group_of, groups
 from data.records import Article, Source, Taxon
 from kb.distill.extractive import MAX_WORDS, ExtractiveDistiller
+from kb.distill.prompts import numbered_article
 from kb.distill.sentences import split_sentences
 from kb.distill.subjects import NameHider, is_about_another
 from kb.distill.visual import drop_brackets, off_topic_clauses, trim_clauses, visual_score
@@ -31,6 +32,7 @@ TRIMMED = {
     "However, the bill is black.": "The bill is black.",
     "The bill is black, but the legs are red.": "The bill is black, but the legs are red.",
     "It has a red crown, and it feeds on insects, and a long tail.": "It has a red crown, and a long tail.",
+    "It is white between March and May in northern Asia.": "It is white between March and May in northern Asia.",
     "The race with a yellow bill is found in Chile.": "The race with a yellow bill is found in Chile.",
     "The bird with red wings is widely distributed in Asia.": "The bird with red wings is widely distributed in Asia.",
     "": "",
@@ -171,6 +173,7 @@ def test_distilling_time_is_linear_in_article_length() -> None:
         ExtractiveDistiller().distil(article, WREN)
     for piece in (".", ". ", "\n ", "(()", "a.'", "a.[1", "(a. B) ", "It is c. 20 cm. (long. M. a. "):
         split_sentences(piece * (100_000 // len(piece)))
+    assert len(numbered_article(page(*[("Habitat", "a")] * 20_000))) == 20_000
     assert time.process_time() - begin < 20
 
 
