@@ -110,7 +110,8 @@ def _look_for(article: Article, rest_of_lead: list[str], definition: str) -> str
     words = 0
     for _, i, text in sorted(visible, key=lambda item: (-item[0], item[1])):
         length = len(text.split())
-        if text not in definition and words + length <= _MAX_LOOK_FOR_WORDS and len(chosen) < _MAX_LOOK_FOR_SENTENCES:
+        is_told = any(text in told for told in (definition, *(told for _, told in chosen)))
+        if not is_told and words + length <= _MAX_LOOK_FOR_WORDS and len(chosen) < _MAX_LOOK_FOR_SENTENCES:
             chosen.append((i, text))
             words += length
     return tidy(" ".join(text for _, text in sorted(chosen)))

@@ -133,6 +133,9 @@ def test_the_definition_comes_from_the_lead_and_empty_and_disambiguation_pages_g
     known_as = "A nuptial pad (also known as a thumb pad) is a swelling on the forelimb of frogs."
     term = term_from_article("nuptial pad", page(("", known_as), title="Nuptial pads"))
     assert term is not None and term.aliases == ("Nuptial pads",)
+    without_lead = page(("", ""), ("Description", f"{lead} {looks}"))
+    term = term_from_article("amplexus", without_lead)
+    assert term is not None and term.look_for.count("dark pads") == 1
     pages = (
         page(("", "")), page(("", "See below."), is_disambiguation=True),
         Article(source=Source(title="x"), text=""),
