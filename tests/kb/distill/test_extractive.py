@@ -71,7 +71,6 @@ ENDS = (
 
 VOICE = ("Voice", "Its song has a grey, barred note of birds with a red crown.")
 BY_LOOKS = "It has a red crown, a black bill and long yellow legs."
-BIB = "Males have a red crown and a black bib."
 WHITE = "It is 12 cm long and has a white belly."
 SEXES = ("The male has a scarlet crown and throat.", "The female has a brown crown and bill.")
 # Contents -> sections of a page; the record has the statements of its summary, each with its evidence.
@@ -96,7 +95,7 @@ PAGES: dict[str, tuple[tuple[str, str], ...]] = {
         "Males have a red crown, a black bib and white wing bars. Females are found in the south. "
         "They have a brown crown with dark streaks and a buff throat.")),
     "no feature of the female for all": (LEAD, ("Description",
-        f"{BIB} The female lives in the north. The crown is plain brown.")),
+        "Males have a red crown and a black bib. The female lives in the north. The crown is plain brown.")),
     "species, sexes, juveniles": (LEAD, ("Description",
         "\n".join(["The juvenile has a buff, spotted breast.", *SEXES[::-1], WHITE, WHITE]))),
     "no looks": (LEAD,), "no text": (("", ""),),

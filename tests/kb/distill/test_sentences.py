@@ -13,16 +13,13 @@ from tests.kb.distill.pages import page
 from tests.memory_store import BagOfWords
 
 # Abbreviations, initials and decimals do not end a sentence.
-WHOLE = (
-    "It is c. 20 cm long.",
-    "The subsp. M. a. abbotti is paler than P. c. collaris.",
-    "Described by J. F. Gmelin and G. R. Gray, it lives on St. Kilda.",
-    "Gulls (e.g. the herring gull, cf. Brehm et al. 1831. See there.) have pink legs.",
-    "It has spots, bars, etc. on the wing.",
-    "No. 5 of the series shows it.",
-)
 SPLIT = (
-    *((text,) for text in WHOLE),
+    ("It is c. 20 cm long.",),
+    ("The subsp. M. a. abbotti is paler than P. c. collaris.",),
+    ("Described by J. F. Gmelin and G. R. Gray, it lives on St. Kilda.",),
+    ("Gulls (e.g. the herring gull, cf. Brehm et al. 1831. See there.) have pink legs.",),
+    ("It has spots, bars, etc. on the wing.",),
+    ("No. 5 of the series shows it.",),
     ("It is 20 cm.", "The wings are long."), ("It weighs 30 g.", "Males are grey."), ("Is it red?", "It is."),
     ('It is "red."', "The bill is black!"), ("It is white.[2][3]", "The tail is long."),
     ("It lives in the U.S.", "It is big."), ("A bracket (never closed.", "The next one."),
@@ -136,8 +133,6 @@ def test_the_definition_comes_from_the_lead_and_empty_and_disambiguation_pages_g
     without_lead = page(("", ""), ("Description", f"{lead} {looks}"))
     term = term_from_article("amplexus", without_lead)
     assert term is not None and term.look_for.count("dark pads") == 1
-    pages = (
-        page(("", "")), page(("", "See below."), is_disambiguation=True),
-        Article(source=Source(title="x"), text=""),
-    )  # fmt: skip
+    empty, list_of_pages = page(("", "")), page(("", "See below."), is_disambiguation=True)
+    pages = (empty, list_of_pages, Article(source=Source(title="x"), text=""))
     assert [term_from_article("x", each) for each in pages] == [None] * 3
