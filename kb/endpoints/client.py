@@ -114,16 +114,22 @@ class Client(Closing):
         These are paid for, also where nobody waits for them any more, as after Ctrl-C; a second Ctrl-C ends the wait.
         """
         try:
+            if self._http is not None:
+                wait_for(self._ended(self._http))
+        finally:
+            if isinstance(self._cache, Closing):
+                self._cache.close()
+
+    async def _ended(self, http: httpx.AsyncClient) -> None:
+        """Wait for the replies in flight: in the event loop, where requests that are given up have ended before."""
+        try:
             if self._in_flight:
                 n = plural(len(self._in_flight), "reply", "replies")
                 _log.warning("%s: waiting for %s in flight; Ctrl-C stops at once", self.name, n)
-                wait_for(_ended(self._in_flight))
+                await asyncio.gather(*self._in_flight, return_exceptions=True)
         finally:
-            http, self._http = self._http, None
-            if http is not None:
-                wait_for(http.aclose())
-            if isinstance(self._cache, Closing):
-                self._cache.close()
+            self._http = None
+            await http.aclose()
 
     async def paid(self, work: Coroutine[Any, Any, ResultT], key: str) -> ResultT:
         """Return the result of sending the request of a key and storing its answer, when the server is free.
@@ -274,10 +280,6 @@ class Client(Closing):
         if what not in self._told:
             self._told.add(what)
             _log.warning("%s %s", self.name, text)
-
-
-async def _ended(tasks: set[asyncio.Task[Any]]) -> None:
-    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 @cache

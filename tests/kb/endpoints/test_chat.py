@@ -4,7 +4,6 @@ import asyncio
 import json
 import socket
 import traceback
-from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
 
@@ -111,14 +110,6 @@ def test_keys_of_other_providers_are_not_sent(monkeypatch: pytest.MonkeyPatch) -
 QUICK = RetryPolicy(first_wait_s=0.01)
 
 
-@pytest.fixture
-def silent_url() -> Iterator[str]:
-    """An address with a reserved port and no listener."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        yield f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
-
-
 def test_a_host_that_accepts_no_connection_is_given_up_and_costs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kb.endpoints.client.CONNECT_S", 0.2)
     with ExitStack() as opened:
@@ -133,13 +124,16 @@ def test_a_host_that_accepts_no_connection_is_given_up_and_costs_nothing(monkeyp
         assert chat.budget.meter.unsure_usd == 0
 
 
-def test_a_refused_connection_is_tried_twice(silent_url: str) -> None:
-    with Connection(Endpoint(model="m", base_url=silent_url), retry=QUICK) as chat:
-        for _ in range(2):
-            with pytest.raises(ConnectionRefused, match=r"no connection .*\(tried 2 times\)") as caught:
-                wait_for(chat.reply(request()))
-            assert "base_url" in (caught.value.hint or "")
-        assert chat.n_retries == 2
+def test_a_refused_connection_is_tried_twice() -> None:
+    with socket.socket() as taken:  # a port without a listener
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
+        with Connection(Endpoint(model="m", base_url=url), retry=QUICK) as chat:
+            for _ in range(2):
+                with pytest.raises(ConnectionRefused, match=r"no connection .*\(tried 2 times\)") as caught:
+                    wait_for(chat.reply(request()))
+                assert "base_url" in (caught.value.hint or "")
+            assert chat.n_retries == 2
 
 
 def test_all_requests_obey_retry_after() -> None:

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
@@ -85,12 +86,6 @@ def test_drawings_are_paid_for_once_and_more_of_them_cost_only_the_rest(tmp_path
         draw(server, tmp_path / "empty", offline=True)
 
 
-def one_at_a_time(call: Call) -> Reaction:
-    if call.payload["n"] > 1:
-        return Status(status=400, error={"message": "You must provide n=1 for this model.", "param": "n"})
-    return one_each(call)
-
-
 def busy_at_first(call: Call) -> Reaction:
     if call.number == 1:
         return Status(status=429, error={"message": "Rate limit reached."}, headers={"retry-after": "0.2"})
@@ -139,21 +134,31 @@ def test_each_drawing_is_stored_before_the_next_request(tmp_path: Path) -> None:
         assert (stored, [call.payload["n"] for call in server.calls]) == ([0, 1, 2], [3, 2, 1])
 
 
-def test_a_drawing_in_flight_is_waited_for_and_stored_although_its_caller_gives_up(tmp_path: Path) -> None:
-    gate = threading.Event()
+def test_a_drawing_in_flight_is_waited_for_and_stored_although_its_caller_gives_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate, begun, trace = threading.Event(), threading.Event(), ImageConnection._trace
+
+    def busy(images: ImageConnection, task: object, event: str, info: object) -> Any:
+        if event.endswith("headers.started"):
+            begun.set()
+            time.sleep(0.2)  # the event loop has other work, and the caller gives up meanwhile
+        return trace(images, task, event, info)
 
     def held(call: Call) -> Reaction:
         return one_each(call) if gate.wait(60) else Status(status=503)
 
     async def give_up(images: ImageConnection) -> None:
         task = asyncio.create_task(images.draw("Generate a small image of the Wood Duck", 2))
-        while not server.n_calls:
+        while not begun.is_set():
             await asyncio.sleep(0.01)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
 
+    monkeypatch.setattr(ImageConnection, "_trace", busy)
     for name in ("closed", "asked again"):
         gate.clear()
+        begun.clear()
         with OpenAIServer(held) as server:
             cache, endpoint = DrawingCache(tmp_path / name), Endpoint(model="m", base_url=server.base_url)
             with ImageConnection(endpoint, cache=cache) as images:
@@ -179,7 +184,7 @@ KINDS: dict[str, tuple[Callable[[Call], Reaction], list[int]]] = {
     "WebP": (several(*(png(i, "WEBP") for i in (10, 80, 160))), [3]),
     "JPEG": (several(*(png(i, "JPEG") for i in (10, 80, 160))), [3]),
     "one image whatever n is": (one_each, [3, 2, 1]),
-    "n = 1 alone": (one_at_a_time, [3, 1, 1, 1]),
+    "n = 1 alone": (lambda call: one_each(call) if call.payload["n"] == 1 else Status(status=400), [3, 1, 1, 1]),
     "addresses without being asked for base64": (by_form(None, by_urls("http://127.0.0.1:9/a")), [3, 2, 1]),
     "base64 is a wrong field": (by_form(Status(status=400), None), [3, 1, 3, 2, 1]),
     "base64 is a fault": (by_form(Status(status=500), None), [3, 3, 1, 3, 2, 2, 1, 2, 1, 1, 1]),  # nothing is learnt
