@@ -37,16 +37,17 @@ def as_fixed_point(vectors: FloatArray) -> FloatArray:
 
 
 def exact_cosines(queries: FloatArray, vectors: FloatArray) -> NDArray[np.float64]:
-    """Return the `(q, n)` cosines of `(n, dim)` to `(q, dim)` unit rows, both from `as_fixed_point`.
+    """Return the `(q, n)` cosines of `(n, dim)` to `(q, dim)` rows of at most length one, both as fixed-point numbers.
 
-    They do not depend on the batch, and equal rows have equal cosines: products of such numbers are multiples of 2^-48,
-    and so are their sums, which stay below 2 in any order; float64 holds these exactly.
+    They do not depend on the batch or the processor, and equal rows have equal cosines: products of such numbers are
+    multiples of 2^-48, and so are their sums, which stay below 2 in any order; float64 holds these exactly.
     """
-    columns = queries.astype(np.float64).T.copy()
+    columns = as_fixed_point(queries).astype(np.float64).T.copy()
     cosines: NDArray[np.float64] = np.empty((len(vectors), len(queries)))
     step = max(1, _BLOCK // max(1, vectors.shape[1]))
     for first in range(0, len(vectors), step):
-        np.matmul(vectors[first : first + step].astype(np.float64), columns, out=cosines[first : first + step])
+        block = as_fixed_point(vectors[first : first + step])
+        np.matmul(block.astype(np.float64), columns, out=cosines[first : first + step])
     return np.ascontiguousarray(cosines.T)
 
 

@@ -177,12 +177,12 @@ class Collection:
         Exact for the stored vectors; besides the result, 64 MB of vectors are in memory at a time.
         """
         n, dim = self._vectors.shape
-        fixed = as_fixed_point(check_vectors(queries, dim=dim))
-        scores: NDArray[np.float64] = np.empty((len(fixed), n))
+        queries = check_vectors(queries, dim=dim)
+        scores: NDArray[np.float64] = np.empty((len(queries), n))
         step = _BLOCK_BYTES // (dim * 4) // mmap.PAGESIZE * mmap.PAGESIZE or mmap.PAGESIZE
         for first in range(0, n, step):
             last = min(first + step, n)
-            scores[:, first:last] = exact_cosines(fixed, self._vectors[first:last])
+            scores[:, first:last] = exact_cosines(queries, self._vectors[first:last])
             if self._mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
                 # This process lets the pages go; the operating system may keep them as cache.
                 self._mapped.madvise(mmap.MADV_DONTNEED, first * dim * 4, (last - first) * dim * 4)

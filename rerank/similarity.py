@@ -12,7 +12,7 @@ from typing import Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from data.arrays import FloatArray, IntArray, as_fixed_point, as_unit_rows, exact_cosines
+from data.arrays import FloatArray, IntArray, as_unit_rows, exact_cosines
 from data.batches import grouped
 from data.contracts import TextImageEncoder
 from data.errors import BadImage, NoEvidence
@@ -186,10 +186,9 @@ class SimilarityReranker:
 
 def cosines(queries: FloatArray, vectors: Sequence[FloatArray]) -> Scores:
     """Return the `(q, n)` cosines of `n` vectors to `(q, dim)` queries; equal vectors have equal cosines."""
-    fixed = as_fixed_point(queries)
     # A few at a time, which changes no score: the sums are exact, and take three times the memory of the vectors.
-    found = [exact_cosines(fixed, as_fixed_point(np.stack(some))) for some in grouped(vectors, AT_A_TIME)]
-    return np.concatenate(found, axis=1) if found else np.zeros((len(fixed), 0))
+    found = [exact_cosines(queries, np.stack(some)) for some in grouped(vectors, AT_A_TIME)]
+    return np.concatenate(found, axis=1) if found else np.zeros((len(queries), 0))
 
 
 def products(queries: FloatArray, vectors: Sequence[FloatArray]) -> Scores:

@@ -1,8 +1,8 @@
-"""Products of photos and rows in float32, pools, and rankings that do not depend on the batch.
+"""Products of photos and rows, pools, and rankings that do not depend on the batch.
 
-A matrix product rounds a score differently in a batch of one and of a thousand. Here every product is of `BLOCK`
-photos, the last block filled with zeros, so that a photo has the same bits alone and among others. They differ from
-products in float64 by less than 1e-6. Equal scores keep the order of their rows.
+A matrix product rounds a score differently in a batch of one and of a thousand, on some processors at each place of a
+batch. Products are exact here, of numbers rounded to 2^-24, so that a photo has the same bits alone and among others.
+They differ from products in float64 by less than 1e-6. Equal scores keep the order of their rows.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from data.arrays import FloatArray, IntArray
+from data.arrays import FloatArray, IntArray, exact_cosines
 from recognize.scoring.knowledge import Knowledge, Queries
 
 Scores = NDArray[np.float64]
@@ -24,7 +24,7 @@ Stages = Mapping[str, NDArray[np.floating]]
 """Stage -> score of each species, NaN if the stage does not apply."""
 
 BLOCK: Final = 64
-"""Photos in one product; with 32 a thousand photos take half as long again, with 128 one photo does."""
+"""Photos that are ranked together."""
 _N_THREADS: Final = 4  # blocks at once: one is sorted while another is multiplied
 
 
@@ -68,13 +68,7 @@ class Ranking:
 
 def cosines(vectors: FloatArray, matrix: FloatArray) -> FloatArray:
     """Return the products of photos `(n, dim)` and rows `(n_rows, dim)`, `(n, n_rows)` float32."""
-    n_photos, dim = vectors.shape
-    if n_photos % BLOCK:
-        vectors = np.concatenate([vectors, np.zeros((BLOCK - n_photos % BLOCK, dim), dtype=np.float32)])
-    found = np.empty((len(vectors), len(matrix)), dtype=np.float32)
-    for first in range(0, len(vectors), BLOCK):
-        np.matmul(vectors[first : first + BLOCK], matrix.T, out=found[first : first + BLOCK])
-    return found[:n_photos]
+    return exact_cosines(vectors, matrix).astype(np.float32)
 
 
 def pair_cosines(vectors: FloatArray, matrix: FloatArray, pairs: Pairs) -> Scores:

@@ -23,7 +23,7 @@ PLAIN = {
     6: [
         x.SourceUnavailable, x.RateLimited, x.MalformedAnswer, x.TooLarge, x.PageNotFound, x.Disallowed,
         x.PrivateAddress, x.TooManyUnscored, x.CutOff, x.BadRequest, x.Refused, x.ConnectionRefused, x.ReplyLost,
-        x.TooFewTokens, x.StillLoading,
+        x.TooFewTokens, x.TooManyTokens, x.StillLoading,
     ],
     7: [x.CostStop],
 }  # fmt: skip
