@@ -27,6 +27,7 @@ ARGUMENTS = {
     "growth": ["{growth}"],
     "identify": ["--photos", "{birds}/photos", "--n", "4", "--rounds", "1"],
     "large": ["--species", "12"],
+    "learn": ["--data", "{birds}", "--draws", "1"],
     "lint": ["--data", "{whole}"],
     "list_fit": ["--data", "{birds}"],
     "listwise": [],
@@ -44,6 +45,7 @@ ARGUMENTS = {
     "rerank_modes": ["--photos", "2", "--sampled", "5", "--reply-ms", "1"],
     "scenes": ["--data", "{scenes}"],
     "scoring": ["--species", "40", "--photos", "4", "--repeats", "1"],
+    "serve": ["{photo}", "--clients", "2", "--seconds", "2"],
     "species_lists": ["--help"],  # needs the models of all folds, which take an hour to train
     "wiki_requests": ["{wiki}"],
     "wrong_groups": ["--n", "1", "--fast"],
@@ -94,6 +96,7 @@ def test_a_benchmark_runs(
         "birds": few_birds,
         "whole": birds,
         "queries": queries,
+        "photo": next((few_birds / "photos").rglob("*.jpg")),
         "scenes": birds.parent / "scenes",
     }
     if "{wiki}" in ARGUMENTS[name]:
