@@ -71,7 +71,8 @@ def named(rows: list[dict[str, Any]]) -> list[str]:
 def test_drawings_are_paid_once_and_settings_change_requests_and_scores(ranked: Any, server: OpenAIServer) -> None:
     run, rows = ranked("visret")
     assert run.exit_code == 0 and "3 drawings" in run.stderr and "$0.13" in run.stderr, run.stderr
-    assert server.calls[1].payload == {"model": "m", "prompt": "Generate a small image of a yellow bird", "n": 3}
+    drawn = {"model": "m", "prompt": "Generate a small image of a yellow bird", "n": 3, "response_format": "b64_json"}
+    assert server.calls[1].payload == drawn
     assert named(ranked("visret", more=["--offline"])[1]) == named(rows) and server.n_calls == 2
     ranked("visret", "visret.prompt=feature")
     assert "Question: a red bird, 0" in server.calls[-1].text
