@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast, get_args
 
 from starlette.exceptions import HTTPException
@@ -26,7 +28,6 @@ ORDERS: Final[Mapping[Order, str]] = {
     "event": "by burst", "species": "by species", "confidence": "the surest first", "odd": "the oddest first",
 }  # fmt: skip
 _CROP_PX: Final = 360
-_MARGIN: Final = 0.15  # around the bird, of the longer side of its box
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,8 +150,10 @@ def _said(site: Site, review: Review, what: str, name: str, keys: list[str]) -> 
 
 async def crop(site: Site, request: Request) -> Response:
     """Return the picture of a bird, with some of its surroundings."""
+    from data.images.views import jpeg_of
+
     bird = await _bird(site, request)
-    content = await site.draw(_crop, bird)
+    content = await site.draw(partial(jpeg_of, Path(bird.row.image), bird.row.box, max_side=_CROP_PX))
     return Response(content, media_type="image/jpeg", headers={"Cache-Control": "private, max-age=3600"})
 
 
@@ -161,26 +164,6 @@ async def _bird(site: Site, request: Request) -> Bird:
     if key not in review.birds:
         raise HTTPException(404, "There is no such bird in this folder.")
     return review.birds[key]
-
-
-def _crop(bird: Bird) -> bytes:
-    import io
-
-    from data.images.decode import read_photo
-    from data.images.views import scaled
-
-    photo = read_photo(bird.row.image, min_side=_CROP_PX)
-    shown = photo.image
-    if bird.row.box is not None:
-        box = scaled(bird.row.box, 1 / photo.scale)
-        margin = _MARGIN * max(box.right - box.left, box.bottom - box.top)
-        left, top = max(0, box.left - margin), max(0, box.top - margin)
-        right, bottom = min(shown.width, box.right + margin), min(shown.height, box.bottom + margin)
-        if right - left >= 1 and bottom - top >= 1:
-            shown = shown.crop((int(left), int(top), int(right), int(bottom)))
-    shown.thumbnail((_CROP_PX, _CROP_PX))
-    shown.save(out := io.BytesIO(), "JPEG", quality=85)
-    return out.getvalue()
 
 
 async def bird_card(site: Site, request: Request) -> Response:

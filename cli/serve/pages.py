@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 View = Callable[["Site", "Request"], Awaitable[Response]]
 N_LATEST: Final = 12
 N_FOUND: Final = 24
+_PHOTO_PX: Final = 480
 MIN_SIDE: Final = 16  # pixels of a part of a photo
 
 
@@ -137,26 +139,13 @@ def _cut(file: Path, sides: Sequence[str], folder: Path) -> Path:
 
 async def photo(site: Site, request: Request) -> Response:
     """Return a small picture of a photo of a request, without its EXIF data."""
+    from data.images.views import jpeg_of
+
     result, number = _result(site, request), request.path_params["number"]
     if number >= len(result.photos):
         raise HTTPException(404, "This result has no such photo.")
-    return Response(await site.draw(small_jpeg, result.photos[number]), media_type="image/jpeg")
-
-
-def small_jpeg(file: Path, side: int = 480) -> bytes:
-    """Return a picture encoded again, at most `side` pixels high and wide.
-
-    Raises:
-        BadImage: if it cannot be read.
-    """
-    import io
-
-    from data.images.decode import read_photo
-
-    shown = read_photo(file, min_side=side).image
-    shown.thumbnail((side, side))
-    shown.save(out := io.BytesIO(), "JPEG", quality=85)
-    return out.getvalue()
+    content = await site.draw(partial(jpeg_of, result.photos[number], max_side=_PHOTO_PX))
+    return Response(content, media_type="image/jpeg")
 
 
 async def species(site: Site, request: Request) -> Response:
