@@ -132,9 +132,17 @@ def deviations(value: Any, scores: Any) -> Any:
     scores = spread_out(scores)
     if value is None or not scores:
         return 0.0
-    centre_ = mean(scores)
-    spread = math.sqrt(mean([(score - centre_) ** 2 for score in scores]))
-    return (value - centre_) / spread if spread > 1e-6 else 0.0
+    return (value - mean(scores)) / deviation(scores) if deviation(scores) > 1e-6 else 0.0
+
+
+def deviation(scores: Any) -> Any:
+    return math.sqrt(mean([(score - mean(scores)) ** 2 for score in scores]))
+
+
+def unit(world: Any, text_queries: Any, visual_query: Any) -> Any:
+    """Return the smallest cosine that the default preset counts as one, which magnifies the rounding of cosines."""
+    stages = text_scores(world, text_queries), [dot(anchor, visual_query) for anchor in world.anchors]
+    return min([1.0, *(one for one in map(deviation, map(spread_out, filter(None, stages))) if one > 1e-6)])
 
 
 def default(world: Any, text_queries: Any, visual_query: Any, m: Any, text_weight: float) -> Any:

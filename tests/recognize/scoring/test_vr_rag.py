@@ -108,10 +108,11 @@ def check(preset: str, made: Any, m: int, *, has_ties: bool) -> None:
             assert ranking.species.tolist() == species
             assert chunks is None or ranking.chunks.tolist() == chunks
         assert chunks is None or sorted(ranking.chunks) == sorted(chunks)
-        rounding = 1e-5 if preset == "default" else 1e-6  # scores in standard deviations of a tenth of a cosine
+        rounding = 1e-6 / (reference.unit(world, text, look) if preset == "default" else 1)
         of_species = dict(zip(species, scores, strict=True))
-        assert [of_species[one] for one in ranking.species] == pytest.approx(scores, abs=rounding)
-        assert ranking.scores == pytest.approx(scores, abs=rounding)
+        expected = pytest.approx(scores, abs=rounding, rel=rounding)
+        assert [of_species[one] for one in ranking.species] == expected
+        assert ranking.scores == expected
 
 
 CASES = [
