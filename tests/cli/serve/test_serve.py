@@ -228,9 +228,13 @@ def test_a_stopped_server_leaves_no_photo_and_no_process(
     assert not [each for each in commands if str(drawings).encode() in each]
 
 
-def test_a_port_that_is_taken_is_an_error_with_a_remedy(cli: Any, built_kb: Path) -> None:
+def test_a_port_that_is_taken_is_an_error_with_a_remedy_and_a_free_one_is_used(
+    serve: Any, cli: Any, built_kb: Path
+) -> None:
     import socket
 
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        outcome = cli.run("serve", "--kb", built_kb, "--port", str(taken.getsockname()[1]))
+        port = str(taken.getsockname()[1])
+        outcome = cli.run("serve", "--kb", built_kb, "--port", port)
     assert outcome.exit_code == 3 and "--port 8001" in outcome.stderr
+    assert f"http://127.0.0.1:{port}" in serve(lambda _client: None, "--port", port)

@@ -102,6 +102,8 @@ def find(cli: CommandLine, drawings: Path, monkeypatch: pytest.MonkeyPatch) -> I
         for kind in ("TEXT", "VISION", "IMAGE"):
             monkeypatch.setenv(f"FIELDMARK_LLM_{kind}_MODEL", "m")
             monkeypatch.setenv(f"FIELDMARK_LLM_{kind}_BASE_URL", server.base_url)
+            for price in ("IN", "OUT"):
+                monkeypatch.setenv(f"FIELDMARK_LLM_{kind}_PRICE_{price}", "0")
         monkeypatch.setenv("FIELDMARK_LLM_IMAGE_PRICE_PER_REQUEST", "0.04")
 
         def run(query: str, method: str, *more: str, toml: str = "") -> Any:
@@ -120,7 +122,8 @@ def test_a_collection_is_searched_by_drawings(find: Any) -> None:
     assert found[0]["evaluation"].startswith("instruction: a blue bird with spread wings; drawings: ")
     assert found[0]["evaluation"] in run.stderr and "3 drawings; 2 model calls" in run.stderr
     assert find("a red bird", "visret", "--offline", "--top", "2")[1] == [row | {"cost_usd": 0.0} for row in found]
-    assert find("a red bird", "visret", "--max-cost", "0.01", toml="[rerank.visret]\nimages = 4\n")[0].exit_code != 0
+    run, _, _ = find("a red bird", "visret", "--max-cost", "0.01", toml="[rerank.visret]\nimages = 4\n")
+    assert run.exit_code == 7 and "Cost limit reached" in run.stderr
     assert find("a blue bird", "visret", "--offline")[0].exit_code == 3 and server.n_calls == 2
 
 
