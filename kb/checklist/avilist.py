@@ -1,13 +1,12 @@
 """AviList 2025, the checklist of the birds of the world, searched by any name; birds among species.
 
 AviList defines the species and their names; eBird and BirdLife add codes, further English names, and the scientific
-names on other lists. `training.names.avilist` makes the index that ships. Subspecies are not taxa here; their names
-only help to find species that other lists have split (`subspecies`).
+names on other lists. `training.names.avilist` makes the index that ships. A subspecies has the names that it has as a
+species on other lists.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -26,17 +25,13 @@ FILE: Final = Path(__file__).with_name("avilist.sqlite")
 OWN_TABLES: Final = """
 CREATE TABLE ebird (code TEXT PRIMARY KEY, taxon INT, common TEXT, scientific TEXT) WITHOUT ROWID;
 CREATE TABLE elsewhere (folded TEXT, taxon INT);  -- species with that name on another list, which is taken here
-CREATE TABLE lacking (folded TEXT PRIMARY KEY, name TEXT) WITHOUT ROWID;  -- names of species of other lists alone
-CREATE TABLE subspecies (last TEXT, name TEXT, taxon INT, PRIMARY KEY (last, name)) WITHOUT ROWID;
+CREATE TABLE lacking (folded TEXT PRIMARY KEY) WITHOUT ROWID;  -- names of species of other lists alone
 """
 """Tables beside those of every index; `taxon` is 0 for codes of species that AviList lacks."""
-_BEST_FIRST: Final = "rank = 'genus' AND n_species = 1, level, nth"
-"""Order of taxa that share a name: "Jabiru" is the bird, not its genus, but "Anhinga" the genus of several."""
-_LAST_WORD: Final = re.compile(r"[^\W_]+(?=[\W_]*$)")
 
 
 class AviList(StoredChecklist):
-    """The checklist AviList 2025 with the further names of eBird and BirdLife; a name has one taxon."""
+    """The checklist AviList 2025 with the further names of eBird and BirdLife."""
 
     def __init__(self, language: str = "en") -> None:
         super().__init__(FILE)
@@ -95,34 +90,6 @@ class AviList(StoredChecklist):
     def lacks(self, name: str) -> bool:
         """Return whether the name is a species on another list but not on this one."""
         return bool(self._rows("SELECT 1 FROM lacking WHERE folded = ?", fold(name)))
-
-    def subspecies(self, label: str) -> tuple[str, Taxon] | None:
-        """Return the one subspecies with that name, as trinomial, with its species, or None.
-
-        The name is a trinomial, or the binomial or English name of a species in another list that is a subspecies here.
-        """
-        rows = self._rows("SELECT name FROM lacking WHERE folded = ?", fold(label))
-        wanted = rows[0][0] if rows else label
-        found = [each for each in self._with_last(wanted) if fold(wanted) in _names_of_subspecies(each[0])]
-        return (found[0][0], self._taxon(found[0][1])) if len(found) == 1 else None
-
-    def trinomials(self, last: str) -> list[tuple[str, Taxon]]:
-        """Return the subspecies with that last word, as trinomials, with their species."""
-        return [(name, self._taxon(n)) for name, n in self._with_last(last) if name.split()[-1] == last]
-
-    def position(self, taxon: Taxon) -> int:
-        """Return the position of the taxon with that scientific name, or 0."""
-        return next(iter(self._named(taxon.scientific_name)), 0)
-
-    def _with_last(self, label: str) -> list[tuple[str, int]]:
-        last = _LAST_WORD.search(label)
-        query = "SELECT name, taxon FROM subspecies WHERE last = ? ORDER BY name"
-        return self._rows(query, fold(last[0])) if last else []
-
-    def _named(self, name: str) -> list[int]:
-        """Return the taxon with a name."""
-        query = f"SELECT n FROM name JOIN taxon ON n = taxon WHERE folded = ? ORDER BY {_BEST_FIRST} LIMIT 1"
-        return [n for (n,) in self._rows(query, folded)] if (folded := fold(name)) else []
 
     def _ids(self, key: str) -> dict[str, str]:
         """Return Avibase's and eBird's ids of a taxon."""

@@ -8,7 +8,6 @@ from typing import Final
 
 from data.contracts import Checklist
 from data.records import Taxon
-from kb.checklist.avilist import AviList
 from kb.checklist.names import ENDINGS, epithet_stem, fold, without_authorship
 from kb.checklist.stored.stored_checklist import StoredChecklist
 from kb.checklist.wiki_checklist import WikiChecklist, WithTaxoboxes
@@ -44,8 +43,6 @@ class FittingNames:
 
     def subspecies(self, label: str) -> tuple[str, Taxon] | None:
         """Return the one subspecies with that name, as trinomial or as a binomial without its species."""
-        if isinstance(self.checklist, AviList):
-            return self.checklist.subspecies(label)
         found = self.checklist.find(label)
         if found is not None and "species" in found.lineage:
             return self._with_species(found)
@@ -62,12 +59,6 @@ class FittingNames:
 
     def trinomials(self, genus: str, initial: str, last: str) -> Fitting:
         """Return the species with a subspecies of that name, by the beginnings of genus and epithet."""
-        if isinstance(self.checklist, AviList):
-            return {
-                taxon.taxon_id: (name, taxon)
-                for name, taxon in self.checklist.trinomials(last)
-                if name.startswith(genus) and name.split()[1].startswith(initial)
-            }
         named = self.checklist.scientific_names(ending=last, initial=genus)
         found: Fitting = {}
         for text, taxon in named:

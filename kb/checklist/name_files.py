@@ -138,7 +138,9 @@ class NameRow:
     @property
     def names(self) -> tuple[str, ...]:
         """The names, the most reliable first."""
-        return tuple(filter(None, (self.subspecies or self.scientific, self.common, *self.others)))
+        return tuple(
+            filter(None, (self.subspecies or self.scientific, *common_names_in(self.common), *self.others))
+        )
 
 
 class NamesFile:

@@ -124,6 +124,8 @@ _CULTIVAR: Final = re.compile(
 )
 _HYBRID_SIGN: Final = re.compile(r"(?:^|(?<=\s))[x×]\s*(?=[^\W\d_])|×")
 _SIGNS: Final = frozenset("xX×")
+SLASH: Final = re.compile(r"[a-z] ?/ ?[a-z]")
+"""Between epithets: several species."""
 _BY_NUMBER: Final = ("", "", "species", "subspecies")  # words of a plain name
 
 
@@ -134,7 +136,7 @@ class ScientificName(NamedTuple):
     """Hybrid signs and markers of ranks stay; subgenera in brackets, `agg.`, `s. str.`, `ined.` and `kl.` do not."""
     rank: str
     """`species`, `subspecies`, `variety`, `form`, `section`, `subgenus`, `series` or `cultivar`; `hybrid` for a cross
-    of two taxa, `unnamed` for `Aus sp.` and `Aus cf. bus`, empty for one word."""
+    of two taxa, `unnamed` for `Aus sp.`, `Aus cf. bus` and `Aus bus/cus`, empty for one word."""
     is_several: bool = False
     """Whether the species' nearest relatives are included (`agg.`, `complex`)."""
 
@@ -150,6 +152,8 @@ def parse_name(name: str) -> ScientificName:
     whole = " ".join(name.split()).lstrip("†?* ")
     if is_hybrid_formula(whole):
         return ScientificName(whole, "hybrid")
+    if SLASH.search(whole):
+        return ScientificName(whole, "unnamed")
     if _MAY_BE_CULTIVAR.search(whole) and (cultivar := _CULTIVAR.search(whole)):
         return ScientificName(whole[: cultivar.end()], "cultivar")
     words = _IN_BRACKETS.sub(" ", whole).replace("×", " × ").split()

@@ -2,45 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import logging
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from data.errors import BadInput
 from data.records import LeftOut, Taxon
+from data.words import plural
 from kb import reasons
 from kb.checklist.name_files import NameRow, NamesFile, common_names_in
 from kb.checklist.names import parse_name, without_authorship
-from kb.checklist.selection import RANKS_ABOVE, choices, limits_of, misspelt_genus, own_taxon, taxa_named
+from kb.checklist.reconcile import MatchedName, Reconciler, UnmatchedName
+from kb.checklist.selection import RANKS_ABOVE, limits_of, misspelt_genus, own_taxon
 
 if TYPE_CHECKING:
     from data.contracts import Checklist
 
-
-MOST_CHOICES: Final = 8  # of an ambiguous name, in a report
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NameList:
-    """The species of a table of names, the unmatched rows, and guesses, skipped rows and unused columns in words."""
+    """The species of a table of names, and the rows without one."""
 
     taxa: tuple[Taxon, ...]
     left_out: tuple[LeftOut, ...] = ()
-    notes: tuple[str, ...] = ()
 
 
 def read_names(path: Path | str, checklist: Checklist, *, may_be_empty: bool = False) -> NameList:
-    """Return the species of a table of names, in its order, each once.
+    """Return the species of a table of names, in its order, each once, by the rules of the `Reconciler`.
 
     The table is any that `data.tables` reads, with a column of scientific or common names or both, or a plain list
     with one name per line; lines that begin with `#`, empty lines and rows without a name are skipped. Ranks,
-    `common_name_de` (any language) and `synonyms` are optional, as in a checklist. The
-    scientific name is looked up first. A row that is not in the checklist makes a taxon of its own if it has a
-    scientific name and a class, order, family or common name (so that frogs can be built from a table); otherwise it
-    is left out as "not in the checklist". Such a name may be one word ("Pikachu"), unless it is or looks like a genus
-    of the checklist, or is the genus of another row.
+    `common_name_de` (any language) and `synonyms` are optional, as in a checklist. A row that is not in the checklist
+    makes a taxon of its own if it has a scientific name and a class, order, family or common name (so that frogs can be
+    built from a table); otherwise it is left out as "not in the checklist". Such a name may be one word ("Pikachu"),
+    unless it is or looks like a genus of the checklist, or is the genus of another row.
 
     Raises:
         BadInput: with the line number, if the table is not readable or has no names; or if none is of a species,
@@ -48,18 +48,25 @@ def read_names(path: Path | str, checklist: Checklist, *, may_be_empty: bool = F
     """
     taxa: dict[str, Taxon] = {}
     unmatched: list[LeftOut] = []
+    reconciler = Reconciler(checklist)
     rows = list(_rows(NamesFile(Path(path))))
-    genera = {row.scientific.split(" ")[0] for row, _ in rows if " " in row.scientific}
-    for row, names in rows:
-        found = _species_of_row(row, names, checklist, genera)
-        if isinstance(found, Taxon):
-            taxa.setdefault(found.taxon_id, found)
+    genera = {row.scientific.split(" ")[0] for row in rows if " " in row.scientific}
+    partial = []
+    for row in rows:
+        found = _matched(row, reconciler)
+        if isinstance(found, MatchedName) and found.is_partial:
+            partial.append(f"{found.name} as {found.taxon.scientific_name}")
+        species = _species_of(row, found, checklist, genera)
+        if isinstance(species, Taxon):
+            taxa.setdefault(species.taxon_id, species)
         else:
-            unmatched.append(found)
+            unmatched.append(species)
+    if partial:
+        what = f"{plural(len(partial), 'name')} matched without a bracket or third word"
+        _log.warning("%s: %s: %s%s", path, what, ", ".join(partial[:3]), ", ..." if len(partial) > 3 else "")
     if not taxa and not may_be_empty:
-        first = unmatched[0].detail if unmatched else ""
-        first = f"{first}." if first and not first.endswith(("?", ".")) else first
-        hint = " ".join(filter(None, (first, limits_of(checklist)))) if unmatched else None
+        first = unmatched[0].detail
+        hint = " ".join(filter(None, (first if first.endswith("?") else f"{first}.", limits_of(checklist))))
         raise BadInput(f"{path}: none of the names are in {checklist.name}.", hint=hint)
     return NameList(taxa=tuple(taxa.values()), left_out=tuple(unmatched))
 
@@ -70,7 +77,7 @@ def names_in(path: Path) -> list[str]:
     Raises:
         BadInput: with the line number, if the table is not readable or has no names.
     """
-    return list(dict.fromkeys(_plain(row.scientific) or names[0] for row, names in _rows(NamesFile(path))))
+    return list(dict.fromkeys(_plain(row.scientific) or row.names[0] for row in _rows(NamesFile(path))))
 
 
 def notes_on(path: Path) -> list[str]:
@@ -82,48 +89,38 @@ def notes_on(path: Path) -> list[str]:
     file = NamesFile(path)
     for _ in file.rows():
         pass
-    used = chain.from_iterable(file.columns.get(meaning, ()) for meaning in (*RANKS_ABOVE, "synonyms"))
+    used = chain.from_iterable(file.columns.get(meaning, ()) for meaning in (*RANKS_ABOVE, "subspecies", "synonyms"))
     return file.notes([*used, *file.languages])
 
 
-def _species_of_row(row: NameRow, names: Sequence[str], checklist: Checklist, genera: set[str]) -> Taxon | LeftOut:
+def _matched(row: NameRow, reconciler: Reconciler) -> MatchedName | UnmatchedName:
+    """Match a row; of several taxa with its name, the one below a taxon of the row counts, and none of another class."""
+    found = reconciler.row([*row.names, *(f"{above}: {row.scientific}" for above in row.above.values())])
+    if isinstance(found, MatchedName) and (given := row.above.get("class")):
+        # A butterfly may share its common name with a bird.
+        return found if found.taxon.lineage.get("class", given) == given else UnmatchedName(reason="unknown")
+    return found
+
+
+def _species_of(
+    row: NameRow, found: MatchedName | UnmatchedName, checklist: Checklist, genera: set[str]
+) -> Taxon | LeftOut:
     """Return the species of a row, of the checklist or its own, or the reason that it is left out."""
-    line = f"line {row.line}"
-    named = [_named(checklist, each, is_alone=len(names) == 1) for each in names]
-    listed = [taxon for taxa in named for taxon in _fitting(taxa, row.above)]
-    found = next((taxon for taxon in listed if taxon.rank == "species"), None)
-    if found is not None:
-        return found.with_names(row.by_language)
-    if several := next((taxa for taxa in named if len(taxa) > 1), None):
-        detail = f"{line}: {', '.join(choices(several[:MOST_CHOICES]))}"
-        return LeftOut(name=names[0], reason=reasons.SEVERAL_TAXA, detail=detail)
-    if lower := next((taxon for taxon in listed if "species" in taxon.lineage), None):
-        detail = f"{line}: a {lower.rank} of {lower.lineage['species']}"
-        return LeftOut(name=names[0], reason=reasons.NOT_A_SPECIES, detail=detail)
-    is_genus = names[0] in genera or misspelt_genus(checklist, names[0]) is not None
-    if (own := _own(row, may_be_one_word=not listed and not is_genus)) is not None:
+    name, line = row.names[0], f"line {row.line}"
+    if isinstance(found, MatchedName) and found.kind != "everyday name":
+        return found.taxon.with_names(row.by_language)
+    if isinstance(found, UnmatchedName) and (found.suggestions or found.is_of_several):
+        reason = reasons.SEVERAL_TAXA if found.suggestions else reasons.NOT_A_SPECIES
+        return LeftOut(name=name, reason=reason, detail=f"{line}: {', '.join(found.suggestions) or found.reason}")
+    is_listed = isinstance(found, UnmatchedName) and found.reason != "unknown"
+    is_genus = is_listed or name in genera or misspelt_genus(checklist, name) is not None
+    if (own := _own(row, may_be_one_word=not is_genus)) is not None:
         return own
-    nearest = ", ".join(checklist.suggest(names[0], 3))
+    if isinstance(found, MatchedName):  # beside a scientific name it may be a frog's
+        return found.taxon.with_names(row.by_language)
+    nearest = ", ".join(checklist.suggest(name, 3))
     detail = line + (f"; did you mean {nearest}?" if nearest else "")
-    return LeftOut(name=names[0], reason=reasons.NOT_IN_CHECKLIST, detail=detail)
-
-
-def _named(checklist: Checklist, name: str, *, is_alone: bool) -> list[Taxon]:
-    """Return the taxa with a name of a row; an everyday name counts alone: beside another it may be a frog's."""
-    if is_alone:
-        return taxa_named(checklist, name)
-    found = checklist.find(name)
-    return checklist.homonyms(name) if found is None else [found]
-
-
-def _fitting(named: Sequence[Taxon], above: Mapping[str, str]) -> list[Taxon]:
-    """Return the taxon of a name, or of several the one in the higher taxa of the row; none of another class."""
-    if len(named) == 1:  # a butterfly may share its common name with a bird
-        above = {rank: name for rank, name in above.items() if rank == "class"}
-    elif not above:
-        return []
-    fits = [taxon for taxon in named if all(taxon.lineage.get(rank, name) == name for rank, name in above.items())]
-    return fits if len(fits) == 1 else []
+    return LeftOut(name=name, reason=reasons.NOT_IN_CHECKLIST, detail=detail)
 
 
 def _own(row: NameRow, *, may_be_one_word: bool) -> Taxon | None:
@@ -140,17 +137,15 @@ def _own(row: NameRow, *, may_be_one_word: bool) -> Taxon | None:
     return replace(made, synonyms=row.synonyms, names_by_language=row.by_language)
 
 
-def _rows(file: NamesFile) -> Iterator[tuple[NameRow, list[str]]]:
-    """Yield the rows with the names to look up, unless they have none.
+def _rows(file: NamesFile) -> Iterator[NameRow]:
+    """Yield the rows of a file.
 
-    The scientific name comes first, also without its author; names in other languages count without one in English.
+    Raises:
+        BadInput: if it has none.
     """
     row = None
     for row in file.rows():
-        english = (row.scientific, _plain(row.scientific), *common_names_in(row.common))
-        names = [*dict.fromkeys(filter(None, english))] or [*chain.from_iterable(row.by_language.values())]
-        if names:
-            yield row, names
+        yield row
     if row is None:
         raise file.table.refused(
             "no row has a name" if file.n_nameless else "expected names of species, got an empty table"

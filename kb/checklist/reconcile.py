@@ -71,7 +71,8 @@ _CROSSED = re.compile(r"\s*[(\[](?:hybrid|intergrade)[)\]]", re.IGNORECASE)
 _GROUP = re.compile(r"\s+(?:group|type)\b", re.IGNORECASE)
 _FORM = re.compile(r"\s(?:f|fo|forma|form|var|varietas|variety|subvar)\.?\s")
 _BRACKET_WORDS = re.compile(r"[^\s/,]+")
-_EPITHET = re.compile(r"[a-z][a-z-]+(?: [Gg]roup)?")
+_AUTHOR = re.compile(r"\d|[&.]")
+"""In a bracket of an author: `(Linnaeus, 1758)`, `(L.)`. Without it, `(Sabine)` cannot be told from `(American)`."""
 _YEAR = re.compile(r"\s*\d{4}\b")
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 _N_OF_LABEL: Final = 6  # class, order, family, genus, species, common name
@@ -150,8 +151,8 @@ class Reconciler:
 
     def __init__(self, checklist: Checklist) -> None:
         self._checklist = checklist
-        self._birds = checklist if isinstance(checklist, AviList) else None
         self._names = FittingNames(checklist)
+        self._birds = self._names.checklist if isinstance(self._names.checklist, AviList) else None
 
     def reconcile(self, names: Sequence[str]) -> Reconciled:
         """Return the species of each name.
@@ -177,18 +178,19 @@ class Reconciler:
         unmatched: list[UnmatchedName] = []
         n_unknown = 0
         for row in rows:
-            result = self._row([name for name in row if name.strip()] or [""])
+            result = self.row([name for name in row if name.strip()] or [""])
             if isinstance(result, MatchedName):
                 matched.append(result)
                 continue
             if not result.is_of_several:
                 if result.reason != "ambiguous" and (most_suggested is None or n_unknown < most_suggested):
-                    result = replace(result, suggestions=self._suggestions(result))
+                    result = replace(result, suggestions=self.suggestions(result))
                 n_unknown += 1
             unmatched.append(result)
         return Reconciled(matched=tuple(matched), unmatched=tuple(unmatched))
 
-    def _row(self, names: Sequence[str]) -> MatchedName | UnmatchedName:
+    def row(self, names: Sequence[str]) -> MatchedName | UnmatchedName:
+        """Return the species of a row, without suggestions."""
         label = names[0]
         if (parts := names_of_label(label)) is not None:
             if " " not in parts[0]:
@@ -216,13 +218,12 @@ class Reconciler:
             return UnmatchedName(reason="unknown")
         label = plain_label(name)
         bracket = _LAST_BRACKET.match(name.strip())
-        names_more = bracket is not None and bool(_EPITHET.fullmatch(bracket[2]) or self._species(bracket[2]))
+        names_more = bracket is not None and not (_AUTHOR.search(bracket[2]) or self._is_listed(name))
         return (
             self._given(name)
             or (None if names_more else self._as_given(name.strip()) or self._as_given(label))
             or (self._several(label) if names_several(name, label) else None)
-            or (self._bracketed(label) if names_more else None)
-            or self._named(label)
+            or (self._bracketed(label) or self._as_given(label) if names_more else None)
             or self._coded(name.strip())
             or self._lumped(label)
             or self._subspecies_of(label)
@@ -231,6 +232,11 @@ class Reconciler:
             or self._everyday(label)
             or self._altered(label)
         )
+
+    def _is_listed(self, name: str) -> bool:
+        """Return whether the checklist has the whole name, with its bracket."""
+        found = self._checklist.find(name)
+        return found is not None and fold(name) in map(fold, found.all_names)
 
     def _given(self, name: str) -> MatchedName | None:
         given = CUB_NAMES.get(name, "") if self._birds else ""
@@ -473,7 +479,8 @@ class Reconciler:
             taxon.taxon_id: (self._matching_name(name, taxon)[1], taxon) for name, taxon in found if taxon is not None
         }
 
-    def _suggestions(self, missed: UnmatchedName) -> tuple[str, ...]:
+    def suggestions(self, missed: UnmatchedName) -> tuple[str, ...]:
+        """Return the nearest names of the checklist, or the species of a small taxon."""
         if len(missed.name) > LONGEST_NAME:
             return ()
         label = plain_label(missed.name)
@@ -505,6 +512,7 @@ class Reconciler:
 
     def _matching_name(self, label: str, taxon: Taxon) -> tuple[MatchKind, str]:
         """Return the kind and the checklist's spelling of the name that a label matches."""
+        label = label.rpartition(": ")[2]  # after a taxon above
         common: MatchKind = "English name" if self._birds else "common name"
         other: MatchKind = "other English name" if self._birds else "common name"
         named: list[tuple[MatchKind, str]] = [("scientific name", taxon.scientific_name)]

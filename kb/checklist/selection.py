@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from data.errors import AmbiguousTaxon, BadInput, UnknownTaxon
 from data.records import HIGHER_RANKS, Taxon, taxon_id
 from data.words import nearest
-from kb.checklist.names import fold, without_authorship
+from kb.checklist.names import fold
 
 if TYPE_CHECKING:
     from data.contracts import Checklist
@@ -35,7 +35,7 @@ def select(checklist: Checklist, taxon: str) -> list[Taxon]:
     Raises:
         UnknownTaxon: with suggestions, if the name is not in the checklist.
         AmbiguousTaxon: with the choices, if several taxa have the name.
-        BadInput: if the taxon has no species, as a subspecies.
+        BadInput: if the taxon has no species.
     """
     return checklist.species_of(_with_species(checklist, taxon))
 
@@ -77,13 +77,14 @@ def _find(checklist: Checklist, name: str) -> Taxon:
 
 
 def taxa_named(checklist: Checklist, name: str) -> list[Taxon]:
-    """Return the taxa with a name, also with its authors or in everyday use: one, several that share it, or none."""
+    """Return the taxa with a name, also in everyday use: one, several that share it, or none.
+
+    A subspecies gives its species.
+    """
     found = checklist.find(name)
-    if found is None and not (several := checklist.homonyms(name) or checklist.also_called(name)):
-        found = checklist.find(bare := without_authorship(name))  # common names have no authors
-        is_it = found is not None and fold(bare) in map(fold, (found.scientific_name, *found.synonyms))
-        return [found] if found is not None and is_it else []
-    return several if found is None else [found]
+    if found is None:
+        return checklist.homonyms(name) or checklist.also_called(name)
+    return [(checklist.find(found.lineage["species"]) if "species" in found.lineage else None) or found]
 
 
 def _with_species(checklist: Checklist, name: str) -> Taxon:

@@ -14,6 +14,7 @@ from data.files import place_of
 from data.frames import Columns
 from data.records import Source, SpeciesEntry, Taxon, Term
 from data.words import capitalised, nearest, plural
+from kb.checklist.fitting import FittingNames
 from kb.checklist.names import fold
 from kb.checklist.selection import choices, select, taxa_named
 from kb.lookup.lookup_index import index_of
@@ -122,18 +123,9 @@ def missing_species(store: KnowledgeBase, name: str) -> Taxon | None:
 
 def subspecies_of(store: KnowledgeBase, name: str) -> tuple[Taxon, str] | None:
     """Return the species of a subspecies and a sentence, without full stop, that says so; None for another name."""
-    from kb.checklist.avilist import AviList
-
     name = " ".join(name.split())
-    if len(name.split()) > MAX_NAME_WORDS:
-        return None
-    checklist = store.checklist
-    if not isinstance(checklist, AviList) or taxa_named(checklist, name):
-        return None
-    found = checklist.subspecies(name)
-    if found is None:
-        return None
-    return found[1], f"{capitalised(name)} is a subspecies of {found[1].common_name}"
+    found = FittingNames(store.checklist).subspecies(name) if len(name.split()) <= MAX_NAME_WORDS else None
+    return found and (found[1], f"{capitalised(name)} is a subspecies of {found[1].common_name}")
 
 
 def relatives(store: KnowledgeBase, taxon: Taxon) -> tuple[str, list[Taxon]]:
@@ -204,6 +196,11 @@ def find_entry(store: KnowledgeBase, name: str) -> FoundSpecies | Term:
         known[fold(term.name)] = term.name
     if senses:
         return index_of(store).names.sense_of(senses)
+    if lumped := subspecies_of(store, name):
+        taxon, note = lumped
+        if taxon.taxon_id not in store.taxon_ids:
+            raise _not_included(store, taxon, f"{note}. ")
+        return replace(_species(store, taxon.taxon_id), note=f"{note}.")
     listed = taxa_named(store.checklist, name)
     held = [taxon for taxon in listed if taxon.taxon_id in store.taxon_ids]
     if len(held) == 1:
@@ -215,11 +212,6 @@ def find_entry(store: KnowledgeBase, name: str) -> FoundSpecies | Term:
         )
     if listed:
         raise _not_included(store, listed[0])
-    if lumped := subspecies_of(store, name):
-        taxon, note = lumped
-        if taxon.taxon_id not in store.taxon_ids:
-            raise _not_included(store, taxon, f"{note}. ")
-        return replace(_species(store, taxon.taxon_id), note=f"{note}.")
     index = index_of(store)
     for mention in index.names.find(name):
         if mention.kind == "term" and mention.text == name.strip():  # of the glossary

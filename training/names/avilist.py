@@ -55,12 +55,14 @@ class Tables:
         self.by_name: dict[str, Entry] = {}
         self.codes: dict[str, Entry] = {}
         self.elsewhere: dict[str, list[Entry]] = {}  # folded -> species with that name on another list
-        self.lacking: dict[str, str] = {}  # folded name or code -> binomial of a species that AviList lacks
+        # Folded name or code -> as written, and the binomial of the species that AviList lacks.
+        self.lacking: dict[str, tuple[str, str]] = {}
         self.top = Entry(CLASS_NAME, "class", (), common_names=["Birds", "Bird"])
         self.species = self.top.species
         self._read_avilist()
         for table in OTHER_TABLES:
             self._add(table)
+        self._name_subspecies()
 
     @property
     def digest(self) -> str:
@@ -75,12 +77,20 @@ class Tables:
             next(rows, None)
             yield from rows
 
-    def subspecies(self) -> Iterator[tuple[str, str, Entry]]:
-        """Yield last word, trinomial and species of the subspecies."""
-        for row in self.rows(AVILIST):
-            words = row[0].split()
-            if row[2] == "subspecies" and len(words) == 3:
-                yield fold(words[2]), row[0], self.by_name[fold(" ".join(words[:2]))]
+    def _name_subspecies(self) -> None:
+        """Give the names of species that AviList lacks to the subspecies that they are here, if only one can be meant.
+
+        It is the one of that trinomial, or in the genus with the epithet as its last word.
+        """
+        named: dict[str, list[Entry]] = {}
+        for entry in (each for species in self.species for each in species.below):
+            genus, epithet, last = entry.scientific_name.split()
+            for name in {entry.scientific_name, f"{genus} {last if last != epithet else f'{epithet} {last}'}"}:
+                named.setdefault(fold(name), []).append(entry)
+        for folded, (text, binomial) in self.lacking.items():
+            found = named.get(fold(binomial), [])
+            if len(found) == 1 and folded not in self.by_name:
+                (found[0].synonyms if text == binomial else found[0].common_names).append(text)
 
     def _claim(self, entry: Entry, name: str) -> bool:
         """Register `name` for `entry` unless it is taken, and return whether it now belongs to `entry`."""
@@ -97,6 +107,9 @@ class Tables:
         above = {CLASS_NAME: self.top}
         for row in self.rows(AVILIST):
             scientific, common, rank, order, family, _, avibase, genus = row[:8]
+            if rank == "subspecies":
+                genus, epithet, *_ = scientific.split()
+                self.by_name[fold(f"{genus} {epithet}")].below.append(Entry(scientific, rank, ()))
             if rank not in RANKS:
                 continue
             lineage = (CLASS_NAME, order, family, genus)[: RANKS.index(rank)]
@@ -146,7 +159,7 @@ class Tables:
                 (found,) = by_stem[key]
             if found is None or found.scientific_name in listed or not self._claim(found, scientific):
                 for name in filter(None, (scientific, common, code)):
-                    self.lacking.setdefault(fold(name), scientific)
+                    self.lacking.setdefault(fold(name), (name, scientific))
                 continue
             if scientific not in found.synonyms:
                 found.synonyms.append(scientific)
@@ -177,8 +190,9 @@ def write_index(tables: Tables, target: Path) -> None:
 
     def names() -> Iterator[NameRow]:
         for entry in entries:
+            is_own = tables.by_name.get(fold(entry.scientific_name), entry) is entry  # "Jabiru" is not the genus
             kinds = (
-                (LEVELS["accepted"], [entry.scientific_name]), (LEVELS["synonym"], entry.synonyms),
+                (LEVELS["accepted"], [entry.scientific_name] * is_own), (LEVELS["synonym"], entry.synonyms),
                 (PREFERRED, entry.common_names[:1]), (OTHER, entry.common_names[1:]),
             )  # fmt: skip
             for level, texts in kinds:
@@ -205,11 +219,7 @@ def write_index(tables: Tables, target: Path) -> None:
         )
         others = [(folded, at[each.scientific_name]) for folded, found in tables.elsewhere.items() for each in found]
         db.executemany("INSERT INTO elsewhere VALUES (?, ?)", others)
-        db.executemany("INSERT INTO lacking VALUES (?, ?)", tables.lacking.items())
-        db.executemany(
-            "INSERT INTO subspecies VALUES (?, ?, ?)",
-            [(last, name, at[entry.scientific_name]) for last, name, entry in tables.subspecies()],
-        )
+        db.executemany("INSERT INTO lacking VALUES (?)", [(folded,) for folded in tables.lacking])
         db.execute("COMMIT")
         db.execute("VACUUM")
     seal(target)

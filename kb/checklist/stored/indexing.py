@@ -6,7 +6,6 @@ Memory holds some bytes a taxon, not the names; the file appears at its path onc
 from __future__ import annotations
 
 import json
-import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -17,7 +16,7 @@ from data.batches import grouped
 from data.errors import BadInput
 from data.files import storage_errors
 from kb.checklist.name_files import common_names_in, name_from_parts, synonyms_in, with_genus
-from kb.checklist.names import LADDER, fold, parse_name, without_authorship
+from kb.checklist.names import LADDER, SLASH, fold, parse_name, without_authorship
 from kb.checklist.stored.formats import ID, SYNONYMS, ChecklistFile, Names
 from kb.checklist.stored.index_file import LEVELS, MAX_NAME, OTHER, PREFERRED, NameRow, TaxonRow, write_rows
 from kb.checklist.words import Status, language_code, rank_of, status_of
@@ -33,7 +32,6 @@ OF_BINOMIALS: Final = INFRASPECIFIC | {
     *("race", "morph", "natio", "aberration", "pathovar", "section", "series", "subgenus", "other", "no rank"),
 }
 """Known ranks of names of two and more words."""
-_SLASH: Final = re.compile(r"[a-z]/[a-z]")
 _PATH: Final = "\x1e"
 _PART: Final = "\x1f"
 _TAXA: Final = "status IN ('accepted', 'provisional')"
@@ -200,9 +198,9 @@ class _Work:
         place = f"line {line}, {written}"
         reason = (
             "bare, deleted or quarantined name" if status == "unusable"
+            else "several species (a slash)" if SLASH.search(written)
             else "no species named (sp., cf., aff.)" if parsed.rank == "unnamed"
             else f"name of more than {MAX_NAME:,} characters" if len(written) > MAX_NAME
-            else "several species (a slash)" if _SLASH.search(written)
             else "genus shortened" if "." in parsed.text[:4] and " " in parsed.text
             else ""
         )  # fmt: skip

@@ -26,6 +26,10 @@ SHORTEST_END: Final = 3
 _YEAR: Final = re.compile(r"\b\d{4}\b")
 N_IN_SMALL: Final = 50_000  # names; AviList has 28,000, which take 20 ms
 _SPECIES: Final = "rank = 'species'"
+_SUGGESTED: Final = (  # no subspecies: their species has nearly the name too
+    "NOT EXISTS (SELECT 1 FROM taxon AS below JOIN taxon AS above ON above.n = below.parent "
+    "WHERE below.n = name.taxon AND above.rank = 'species')"
+)
 
 
 def read_only(path: Path) -> sqlite3.Connection:
@@ -165,14 +169,14 @@ class StoredChecklist(Checklist):
 
     @cached_property
     def _every_name(self) -> dict[str, list[tuple[int, str]]]:
-        return _by_folded(self._rows("SELECT folded, taxon, text FROM name"))
+        return _by_folded(self._rows(f"SELECT folded, taxon, text FROM name WHERE {_SUGGESTED}"))
 
     def _near(self, wanted: str) -> dict[str, list[tuple[int, str]]]:
         """Return the folded names that share a beginning or an end with one -> their taxa and written forms."""
         found: set[tuple[str, int, str]] = set()
         for column, text in (("folded", wanted), ("reversed", wanted[::-1])):
             for length in range(len(text), SHORTEST_END - 1, -1):
-                columns = f"SELECT folded, taxon, text FROM name WHERE {begins(column)} LIMIT ?"
+                columns = f"SELECT folded, taxon, text FROM name WHERE {begins(column)} AND {_SUGGESTED} LIMIT ?"
                 rows = self._rows(columns, *beginning(text[:length]), N_COMPARED)
                 found.update(rows)
                 if len(rows) >= N_COMPARED:

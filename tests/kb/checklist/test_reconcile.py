@@ -39,11 +39,12 @@ def test_names_are_found_in_any_spelling() -> None:
     ):  # fmt: skip
         found = BIRDS.find(name)
         assert found is not None and found.scientific_name == scientific, name
-    for name in ("", " ", "-", "Homo sapiens", "Cardinalis cardinalis floridanus", "北"):
+    for name in ("", " ", "-", "Homo sapiens", "Mallard Linnaeus", "北"):
         assert BIRDS.find(name) is None, name
     for name, author in (("Turdus merula", "Linnaeus, 1758"), ("Turdus", "Linnaeus"), ("Accipiter badius", "(Gmelin)")):
-        assert taxa_named(BIRDS, f"{name} {author}") == [BIRDS.find(name)]
-    assert taxa_named(BIRDS, "Mallard Linnaeus") == []
+        assert BIRDS.find(f"{name} {author}") == BIRDS.find(name)
+    assert taxa_named(BIRDS, "Cardinalis cardinalis floridanus") == taxa_named(BIRDS, "Cardinalis cardinalis")
+    assert taxa_named(BIRDS, "Aves: Pica") == [BIRDS.find("Pica")]  # as the message on an ambiguous name offers it
 
 
 def test_names_of_other_lists_are_known() -> None:

@@ -53,8 +53,7 @@ def test_homonyms_are_asked_back_and_chosen_by_a_taxon_above(insects: StoredChec
 def test_subspecies_and_hybrids_are_taxa_of_their_own(insects: StoredChecklist) -> None:
     subspecies = found(insects, "Vanessa atalanta rubria Fruhstorfer, 1909")
     assert (subspecies.rank, subspecies.lineage["species"]) == ("subspecies", "Vanessa atalanta")
-    with pytest.raises(BadInput, match="Vanessa atalanta rubria is a subspecies without species"):
-        select(insects, "Vanessa atalanta rubria")
+    assert [each.scientific_name for each in select(insects, "Vanessa atalanta rubria")] == ["Vanessa atalanta"]
     assert found(insects, "Mentha x piperita").scientific_name == "Mentha × piperita"
     assert insects.find("Vanessa cardui x Vanessa atalanta") is None
     crosses = ("Mentha aquatica × Mentha spicata", "Mentha aquatica L. × Mentha spicata L.")
