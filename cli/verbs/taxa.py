@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ from data.frames import as_csv, frame_of
 
 if TYPE_CHECKING:
     from data.contracts import Checklist
-    from kb.checklist.reconcile import Reconciled
+    from kb.checklist.reconcile import MatchedName, Reconciled, UnmatchedName
     from kb.checklist.selection import FoundTaxon
 
 COLUMNS = (
@@ -147,7 +147,7 @@ def report_file(kb: Path | None, file: Path, form: str, checklist: str | None) -
         with wiring.open_knowledge_base(settings) as store:
             opened = WikiChecklist(store.taxa())
     found = Reconciler(opened).reconcile_rows(listed)
-    matches = rows([names[0] for names in listed], found)
+    matches = [row_of(result) for result in found.results]
     if form == "table":
         output.write(table(matches))
     elif form == "json":
@@ -159,21 +159,17 @@ def report_file(kb: Path | None, file: Path, form: str, checklist: str | None) -
     output.note(summary(found))
 
 
-def rows(names: Sequence[str], found: Reconciled) -> list[dict[str, object]]:
-    """Return a row with the `COLUMNS` for each of the names, in their order."""
-    matched, unmatched = deque(found.matched), deque(found.unmatched)  # each in the order of the names
-    listed: list[dict[str, object]] = []
-    for name in names:
-        if matched and matched[0].name == name:
-            match = matched.popleft()
-            taxon = match.taxon
-            values = [taxon.scientific_name, taxon.common_name, taxon.taxon_id, match.rule, match.matched_name]
-            row = [name, *values, list(match.elsewhere), None, []]
-        else:
-            missed = unmatched.popleft()
-            row = [name, *(None,) * 5, [], missed.reason, list(missed.suggestions)]
-        listed.append(dict(zip(COLUMNS, row, strict=True)))
-    return listed
+def row_of(result: MatchedName | UnmatchedName) -> dict[str, object]:
+    """Return a row with the `COLUMNS`."""
+    from kb.checklist.reconcile import MatchedName
+
+    if isinstance(result, MatchedName):
+        taxon = result.taxon
+        values = [taxon.scientific_name, taxon.common_name, taxon.taxon_id, result.rule, result.matched_name]
+        row = [result.name, *values, list(result.elsewhere), None, []]
+    else:
+        row = [result.name, *(None,) * 5, [], result.reason, list(result.suggestions)]
+    return dict(zip(COLUMNS, row, strict=True))
 
 
 def table(listed: Sequence[dict[str, object]]) -> str:

@@ -23,12 +23,6 @@ def stem(binomial: str) -> str:
     return f"{binomial.split()[0].lower()} {epithet_stem(binomial)}" if binomial.split() else ""
 
 
-def family_of(checklist: Checklist, genus: str) -> str:
-    """Return the family of a genus, or the genus itself if it is not in the checklist."""
-    taxon = checklist.find(genus)
-    return taxon.lineage.get("family", genus) if taxon is not None and taxon.rank == "genus" else genus
-
-
 MAX_WORDS: Final = 8  # of a common name whose possessives are tried
 
 
@@ -96,12 +90,13 @@ class FittingNames:
 
     def genera(self, genus: str, epithet: str) -> Fitting:
         """Return the species of the same family with that epithet, of any ending."""
-        family = self.checklist.find(family_of(self.checklist, genus))
-        n = 0 if family is None or family.rank != "family" else self.checklist.position(family)
-        wanted = epithet_stem(f"{genus} {epithet}")
-        endings = ENDINGS if n else ()
+        known = self.checklist.find(genus)
+        family = self.checklist.find(known.lineage.get("family", "")) if known and known.rank == "genus" else None
+        n, wanted = self.checklist.position(family) if family else 0, epithet_stem(f"{genus} {epithet}")
         named = [
-            each for ending in endings for each in self.checklist.scientific_names(ending=wanted + ending, below=n)
+            each
+            for ending in (ENDINGS if n else ())
+            for each in self.checklist.scientific_names(ending=wanted + ending, below=n)
         ]
         return _binomials((text, taxon) for text, taxon in named if epithet_stem(text) == wanted)
 

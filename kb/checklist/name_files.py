@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
@@ -67,6 +67,7 @@ HEADINGS: Final[Mapping[str, tuple[str, ...]]] = {
         "common name", "main common name", "primary com name", "com name", "preferred common name", "english name",
         "english", "species english", "species english name", "vernacular name", "species common name", "common",
         "species common", "vernacular", "name species", "species guess", "bird name", "local name", "popular name",
+        "other common names", "alternative common names",
     ),
     "either": (
         "species", "species name", "taxon", "taxon name", "name", "names", "art", "artname", "artnamn",
@@ -78,11 +79,14 @@ HEADINGS: Final[Mapping[str, tuple[str, ...]]] = {
     "epithet": ("specific epithet", "species epithet", "epithet"),
     "subspecies": ("infraspecific epithet", "subspecific epithet", "subspecies", "subspecies name", "ssp", "unterart"),
     "genus": ("genus", "generic name"),
-    "family": ("family scientific", "family name", "family"),
+    "family": ("family scientific", "family sci name", "family name", "family"),
     "order": ("order", "order name"),
-    "class": ("class",),
-    "phylum": ("phylum",),
-    "kingdom": ("kingdom",),
+    **{rank: (rank,) for rank in LADDER if rank not in ("genus", "family", "order")},
+    "families": ("family english", "family english name", "family com name"),
+    "rank": ("taxon rank", "rank"),
+    "category": ("category",),
+    "uninomial": ("uninomial",),
+    "notho": ("notho",),
     "synonyms": ("synonyms", "synonym"),
     **IN_LANGUAGES,
 }  # fmt: skip
@@ -91,17 +95,15 @@ KNOWN_HEADINGS: Final = ("scientific name", "species", "common name", "english n
 """The most usual headings of names, for messages."""
 EPITHETS: Final = ("specificepithet", "speciesepithet", "epithet")
 """Headings of epithets, beside a column of genera, folded."""
-COLUMNS: Final = {
-    "scientific": ("|".join((*HEADINGS["scientific"], "species", "taxon"))).replace(" ", "").split("|"),
-    "common": ("|".join((*HEADINGS["common"], "name"))).replace(" ", "").split("|"),
-}
-"""Columns of checklists -> their headings, folded."""
-ENGLISH: Final = ("english", "primarycomname", "maincommonname", "othercommonnames", "speciesenglish")
+_ENGLISH: Final = ("english", "primarycomname", "maincommonname", "othercommonnames", "speciesenglish")
+_COMMON: Final = frozenset(heading.replace(" ", "") for heading in (*HEADINGS["common"], "name"))
 _LANGUAGE: Final = re.compile(r"^(?:common|vernacular|english)?[ _.-]?names?[ _.:\[(-]+([A-Za-z]{2,3})[\])]?$", re.I)
 _OF_NAMES: Final = re.compile(r"(?:common|vernacular)?names?$")
 _NAMES: Final = ("scientific", "common", "either", "code", *IN_LANGUAGES)
 _HIGHER: Final = ("genus", "family", "order", "class")
-_NOT_IN_LISTS: Final = ("subspecies", "kingdom", "phylum", "synonyms")
+_NOT_IN_LISTS: Final = frozenset(
+    {*LADDER, "subspecies", "families", "rank", "category", "uninomial", "notho", "synonyms"} - {*_HIGHER}
+)
 """Columns that a list of names has no use for, unless its reader says so."""
 SAMPLE: Final = 1_000
 """Rows whose cells tell the kind of a column."""
@@ -155,12 +157,14 @@ class NamesFile:
         source: Path | bytes,
         place: str = "",
         *,
+        member: str | None = None,
         also: Headings = MappingProxyType({}),
         needed: Callable[[Collection[str]], bool] | None = None,
     ) -> None:
-        """Open the file; `also` are further headings, and `needed` as for `open_table`, by default `has_names`."""
+        """Open the file; `also` are further headings, `needed` (by default `has_names`) and `member` as for `open_table`."""
         known, needed = {**HEADINGS, **also}, needed or has_names
-        self.table = open_table(source, known, needed=needed, place=place)
+        opened = partial(open_table, source, known, needed=needed, place=place, member=member)
+        self.table = opened()
         self._guesses: list[str] = []
         self._at: int | None = None  # column of the names in a table without a heading
         if not also and (at := _scientific_column(self.table.sample[1:] or self.table.sample)) is not None:
@@ -170,7 +174,7 @@ class NamesFile:
                 self._at = at
             else:
                 known["scientific"] = (*known["scientific"], first)
-                self.table = open_table(source, known, needed=needed, place=place)
+                self.table = opened()
         elif not also and (at := _text_column(self.table.sample)) is not None:
             self._at = at
             self._guesses.append(f"column {at + 1} read as names")
@@ -301,9 +305,9 @@ def heading(term: str) -> str:
 def language_of(cell: str) -> str | None:
     """Return the language of a column of common names, empty if it does not say, or None for another column."""
     plain = heading(cell)
-    if plain.startswith("englishname") or plain in ENGLISH:
+    if plain.startswith("englishname") or plain in _ENGLISH:
         return "en"
-    if plain in COLUMNS["common"] or plain == "alternativecommonnames":
+    if plain in _COMMON:
         return ""
     if match := _LANGUAGE.match(cell.strip()):
         return language_code(match[1])

@@ -134,8 +134,17 @@ class UnmatchedName:
 class Reconciled:
     """Matched and unmatched names, in the order given."""
 
-    matched: tuple[MatchedName, ...] = ()
-    unmatched: tuple[UnmatchedName, ...] = ()
+    results: tuple[MatchedName | UnmatchedName, ...]
+
+    @property
+    def matched(self) -> tuple[MatchedName, ...]:
+        """The matched names."""
+        return tuple(result for result in self.results if isinstance(result, MatchedName))
+
+    @property
+    def unmatched(self) -> tuple[UnmatchedName, ...]:
+        """The others."""
+        return tuple(result for result in self.results if isinstance(result, UnmatchedName))
 
     @property
     def shared(self) -> dict[str, tuple[str, ...]]:
@@ -174,20 +183,16 @@ class Reconciler:
         a name for several species (a slash, `sp.`, a hybrid) stays unmatched. Only the first `most_suggested` unmatched
         rows get suggestions, by default all: each takes some 10 ms.
         """
-        matched: list[MatchedName] = []
-        unmatched: list[UnmatchedName] = []
+        results: list[MatchedName | UnmatchedName] = []
         n_unknown = 0
-        for row in rows:
-            result = self.row([name for name in row if name.strip()] or [""])
-            if isinstance(result, MatchedName):
-                matched.append(result)
-                continue
-            if not result.is_of_several:
+        for names in rows:
+            result = self.row([name for name in names if name.strip()] or [""])
+            if isinstance(result, UnmatchedName) and not result.is_of_several:
                 if result.reason != "ambiguous" and (most_suggested is None or n_unknown < most_suggested):
-                    result = replace(result, suggestions=self.suggestions(result))
+                    result = replace(result, suggestions=self._suggestions(result))
                 n_unknown += 1
-            unmatched.append(result)
-        return Reconciled(matched=tuple(matched), unmatched=tuple(unmatched))
+            results.append(result)
+        return Reconciled(results=tuple(results))
 
     def row(self, names: Sequence[str]) -> MatchedName | UnmatchedName:
         """Return the species of a row, without suggestions."""
@@ -479,8 +484,7 @@ class Reconciler:
             taxon.taxon_id: (self._matching_name(name, taxon)[1], taxon) for name, taxon in found if taxon is not None
         }
 
-    def suggestions(self, missed: UnmatchedName) -> tuple[str, ...]:
-        """Return the nearest names of the checklist, or the species of a small taxon."""
+    def _suggestions(self, missed: UnmatchedName) -> tuple[str, ...]:
         if len(missed.name) > LONGEST_NAME:
             return ()
         label = plain_label(missed.name)

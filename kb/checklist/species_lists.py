@@ -151,27 +151,25 @@ def match_names(
     ids = {taxon.taxon_id for taxon in taxa}
     own = {fold(name): taxon.taxon_id for taxon in taxa for name in (*taxon.common_names, taxon.scientific_name)}
     checklist = load_checklist() if checklist is None else checklist
-    result = Reconciler(checklist).reconcile_rows(rows, most_suggested=MOST_SUGGESTED)
-    found = {match.name: match.taxon for match in result.matched}
-    missed = {name.name: name for name in result.unmatched}
+    found = Reconciler(checklist).reconcile_rows(rows, most_suggested=MOST_SUGGESTED)
     by_checklist: list[Taxon | None] = []
     in_kb: list[str | None] = []
     absent: dict[str, None] = {}
     unmatched: list[UnmatchedName] = []
-    for names in rows:
-        by_checklist.append(taxon := found.get(names[0]))
+    for names, result in zip(rows, found.results, strict=True):
+        by_checklist.append(taxon := result.taxon if isinstance(result, MatchedName) else None)
         # Not by English name if the checklist knows the row: the name may mean another bird here.
         in_kb.append(_among(ids, own, names if taxon is None else (taxon.scientific_name, *taxon.synonyms)))
         if in_kb[-1] is None and taxon is not None:
             absent[taxon.scientific_name] = None
-        elif in_kb[-1] is None:
-            unmatched.append(missed[names[0]])
+        elif in_kb[-1] is None and isinstance(result, UnmatchedName):
+            unmatched.append(result)
     return MatchedNames(
         of_rows=tuple(in_kb),
         taxa=tuple(by_checklist),
         absent=tuple(absent),
         unmatched=tuple(unmatched),
-        partial=tuple(match for match in result.matched if match.is_partial),
+        partial=tuple(match for match in found.matched if match.is_partial),
     )
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, islice, pairwise
 from pathlib import Path, PurePosixPath
@@ -21,7 +21,7 @@ from xml.etree import ElementTree
 
 from data.errors import BadInput
 from data.tables import SUFFIXES, Table, declared_table, open_table, read_text
-from kb.checklist.name_files import COLUMNS, ENGLISH, EPITHETS, are_named_in_parts, heading, language_of
+from kb.checklist.name_files import EPITHETS, HEADINGS, NamesFile, are_named_in_parts, heading, language_of
 from kb.checklist.names import LADDER
 from kb.checklist.words import Problems, rank_of
 from kb.licences import licence_in
@@ -30,27 +30,23 @@ EXPECTED: Final = (
     "Expected a Darwin Core archive or table (scientificName, taxonID, ...), a ColDP folder or zip, or a CSV with "
     "scientific_name; optionally class, order, family, genus, common_name, common_name_de, synonyms."
 )
-SYNONYMS: Final = ("synonyms", "synonym")
 ID: Final = "id"
 OF_TAXON: Final = ("taxonid", "coreid", ID)
 """Columns with the id of the taxon in a table of common names, the first that is there."""
 _TERMS: Final = {
     "taxonkey": "taxonid", "acceptedtaxonkey": "acceptednameusageid", "acceptedscientificname": "acceptednameusage",
     "parentid": "parentnameusageid", "rank": "taxonrank", "preferred": "ispreferredname",
-    "familyscientific": "family", "familyname": "family", "familysciname": "family",
-    "familyenglish": "familynames", "familyenglishname": "familynames", "familycomname": "familynames",
 }  # fmt: skip
-"""Heading of GBIF's species lists, of ColDP or of an authority -> our term, mostly of Darwin Core."""
-_OF_PLAIN: Final = frozenset(
-    ("taxonrank", "category", "genericname", *EPITHETS, "infraspecificepithet", "subspecies", "uninomial", "notho",
-     *LADDER, *SYNONYMS, "familynames")
-)  # fmt: skip
-_SCIENTIFIC: Final = (*COLUMNS["scientific"], "speciesscientific")
+"""Heading of GBIF's species lists or of ColDP -> our term, mostly of Darwin Core."""
+_MEANINGS: Final = {
+    "scientific": "scientificname", "epithet": "specificepithet", "subspecies": "subspecies", "rank": "taxonrank",
+    "families": "familynames", **{each: each for each in (*LADDER, "category", "uninomial", "notho", "synonyms")},
+}  # fmt: skip
+"""Meaning of a column of a plain table -> our term."""
 _DARWIN_CORE: Final = frozenset(
     ("taxonid", "acceptednameusageid", "acceptednameusage", "parentnameusageid", "parentnameusage", "taxonomicstatus",
      "taxonrank")
 )  # fmt: skip
-_IOC: Final = re.compile(r"ioc\d*$")
 _WITH_ENGLISH: Final = re.compile(r"([A-Z][a-z]+|[A-Z]+) ?[(\[](.+)[)\]]")
 _CATEGORIES: Final = {"species": "species", "subspecies": "subspecies", "group (monotypic)": "subspecies"}
 _NO_TAXA: Final = frozenset(
@@ -61,14 +57,12 @@ N_LOOKED_AT: Final = 1_000
 _LEVELS: Final = (*LADDER, "scientificname", "subspecies")
 META: Final = "meta.xml"
 _HEADINGS: Final = {
-    "known": tuple(
+    **HEADINGS,
+    "terms": tuple(
         f"{prefix}{term}"
         for prefix in ("", "dwc ", "dcterms ", "col ", "http rs tdwg org dwc terms ")
-        for term in (
-            *(*COLUMNS["scientific"], *COLUMNS["common"], *_OF_PLAIN, *_DARWIN_CORE, *_TERMS, *OF_TAXON, *ENGLISH),
-            *("species scientific", "canonicalname", "language", "status", "authority", "alternative common names"),
-        )
-    )
+        for term in (*_DARWIN_CORE, *_TERMS, *OF_TAXON, "scientificname", "vernacularname", "language", "status")
+    ),
 }
 """Headings by which the row of headings is found below titles."""
 
@@ -156,6 +150,11 @@ class Archive:
             raise BadInput(f"{self.place(name)} is empty, expected a table of names.")
         return table
 
+    def names_file(self, name: str) -> NamesFile:
+        """Open the same as a table of names."""
+        file, place, member = self._of(name)
+        return NamesFile(file, place, member=member)
+
     def declared(self, name: str, node: ElementTree.Element, columns: Mapping[str, int]) -> Table:
         """Open a table of the columns and the layout that `meta.xml` declares."""
         given = (node.get("fieldsTerminatedBy", ","), node.get("fieldsEnclosedBy", '"'))
@@ -203,7 +202,7 @@ class Archive:
         """Return a table whose heading names terms; the first of `ids` is that of the taxon."""
         table = self.table(name)
         columns = {heading(cell): i for i, cell in reversed(list(enumerate(table.heading)))}
-        terms = {term: (_TERMS | other_terms).get(term, term) for term in columns if term not in SYNONYMS}
+        terms = {term: (_TERMS | other_terms).get(term, term) for term in columns if term not in ("synonym", "synonyms")}
         renamed = {terms[term]: columns[term] for term in terms if terms[term] == term or terms[term] not in columns}
         found = [renamed[term] for term in ids if term in renamed]
         return self.names_in(name, table, [*(renamed | ({ID: found[0]} if found else {})).items()])
@@ -216,29 +215,22 @@ def _is_heading(row: Mapping[str, str]) -> bool:
 
 def plain_table(archive: Archive, name: str) -> Names | None:
     """Return a table with a column of scientific names, or of genera and epithets; None if it has none."""
-    table = archive.table(name)
-    found = [heading(cell) for cell in table.heading]
-    known = [each for each in _SCIENTIFIC if each in found] or [each for each in found if _IOC.match(each)]
-    if not known and not are_named_in_parts(found):
-        return None
-    named = found.index(known[0]) if known else None
-    terms = {i: _TERMS.get(term, term) for i, term in enumerate(found) if i != named}
-    if "familyname" in found and "family" in found:  # BirdLife's `Family` is English
-        terms[found.index("family")] = "familynames"
-    languages = {i: language_of(cell) for i, cell in enumerate(table.heading) if i != named}
-    common = {i: (f"common name {i}", language) for i, language in languages.items() if language is not None}
-    columns = [
-        *(() if named is None else (("scientificname", named),)),
-        *((term, i) for i, term in terms.items() if term in _OF_PLAIN),
-        *((term, i) for i, (term, _) in common.items()),
-    ]
-    read = archive.names_in(name, table, [("first", 0), *columns])
-    return Names(
-        rows=partial(_completed, read, archive.problems),
-        place=read.place,
-        terms=read.terms,
-        languages={**dict(common.values()), "familynames": "en"},
-    )
+    file = archive.names_file(name)
+    meanings = {meaning: columns[0] for meaning, columns in file.columns.items() if meaning in _MEANINGS}
+    if not ("scientific" in meanings or {"genus", "epithet"} <= {*meanings}):
+        unsure = [each for each in file.table.columns.get("either", ()) if heading(each) in ("species", "taxon")]
+        if not unsure:
+            return None
+        meanings["scientific"] = unsure[0]
+    if len(families := file.columns.get("family", ())) > 1:  # BirdLife's `Family` is English
+        meanings.setdefault("families", families[1])
+    languages = {each: language_of(each) or "" for each in file.columns.get("common", ())} | file.languages
+    at = file.table.heading.index
+    columns = [("first", 0), *((_MEANINGS[meaning], at(column)) for meaning, column in meanings.items())]
+    columns += [(f"common name {column}", at(column)) for column in languages]
+    read = archive.names_in(name, file.table, columns)
+    spoken = {f"common name {column}": language for column, language in languages.items()}
+    return replace(read, rows=partial(_completed, read, archive.problems), languages={**spoken, "familynames": "en"})
 
 
 def _completed(table: Names, problems: Problems) -> Rows:

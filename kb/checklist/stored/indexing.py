@@ -17,7 +17,7 @@ from data.errors import BadInput
 from data.files import storage_errors
 from kb.checklist.name_files import common_names_in, name_from_parts, synonyms_in, with_genus
 from kb.checklist.names import LADDER, SLASH, fold, parse_name, without_authorship
-from kb.checklist.stored.formats import ID, SYNONYMS, ChecklistFile, Names
+from kb.checklist.stored.formats import ID, ChecklistFile, Names
 from kb.checklist.stored.index_file import LEVELS, MAX_NAME, OTHER, PREFERRED, NameRow, TaxonRow, write_rows
 from kb.checklist.words import Status, language_code, rank_of, status_of
 
@@ -171,7 +171,7 @@ class _Work:
                 if term in row
                 for name in common_names_in(row[term])
             ]
-        for synonym in (name for term in SYNONYMS if term in row for name in synonyms_in(row[term])):
+        for synonym in synonyms_in(row.get("synonyms", "")):
             if (taxon := self._taxon(line, synonym, "", "synonym", ())) is not None:
                 self._insert(line, "", *taxon, "synonym", "", f"line {line}", None, accepted_n=n or None)
 
