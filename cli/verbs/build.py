@@ -183,9 +183,9 @@ def select(
     from kb.pipeline import selection
 
     if given.names is not None:
-        from kb.checklist.names_table import notes_on
+        from kb.checklist.species_lists import read_list
 
-        for note in notes_on(given.names):
+        for note in read_list(given.names).notes:
             output.warn(f"{given.names}: {note}")
     if given.only in ("encode", "index") and given.kind == "wikipedia":  # they need no wiki, so no contact address
         from kb.sources.folder import OwnSource

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,8 +17,8 @@ from data.frames import as_csv, frame_of
 
 if TYPE_CHECKING:
     from data.contracts import Checklist
+    from data.records import Taxon
     from kb.checklist.reconcile import MatchedName, Reconciled, UnmatchedName
-    from kb.checklist.selection import FoundTaxon
 
 COLUMNS = (
     *("name", "scientific_name", "common_name", "taxon_id", "rule", "matched_name"),
@@ -73,8 +73,7 @@ def report_taxon(kb: Path | None, name: str, form: str, listed: str | None) -> N
                 notes = " ".join(why_missing(store, missing))
     elif isinstance(checklist, WikiChecklist):
         raise UsageError("--checklist wiki is for kb build, and for a knowledge base built with it.", hint="Add --kb.")
-    found, matched_as = find_by_any_rule(checklist, name, held)
-    taxon = found.taxon
+    taxon, matched_as = find_by_any_rule(checklist, name)
     if notes:
         output.note(notes)
     if form == "json":
@@ -87,16 +86,16 @@ def report_taxon(kb: Path | None, name: str, form: str, listed: str | None) -> N
         "scientific name": taxon.scientific_name,
         "common name": taxon.common_name,
         "lineage": lineage_text(taxon),
-        "species": f"{found.n_species:,}",
+        "species": f"{checklist.n_species_of(taxon):,}",
     }
-    if found.n_held is not None:
-        fields["in knowledge base"] = f"{found.n_held:,}"
+    if held is not None:
+        fields["in knowledge base"] = f"{sum(each in held for each in checklist.species_ids(taxon)):,}"
     if matched_as:
         fields["matched as"] = matched_as
     output.write(output.as_table(list(fields), [list(fields.values())], right=["species", "in knowledge base"]))
 
 
-def find_by_any_rule(checklist: Checklist, name: str, held: Collection[str] | None) -> tuple[FoundTaxon, str]:
+def find_by_any_rule(checklist: Checklist, name: str) -> tuple[Taxon, str]:
     """Return the taxon with a name, and the rule and name that matched; empty for a name that it goes by.
 
     Raises:
@@ -110,16 +109,14 @@ def find_by_any_rule(checklist: Checklist, name: str, held: Collection[str] | No
 
     unknown: UnknownTaxon | None = None
     try:
-        found = find_taxon(checklist, name, held)
-        taxon = found.taxon
-        if taxon.rank != "species" or fold(name) in map(fold, (taxon.scientific_name, *taxon.common_names[:1])):
+        found = find_taxon(checklist, name)
+        if found.rank != "species" or fold(name) in map(fold, (found.scientific_name, *found.common_names[:1])):
             return found, ""
     except UnknownTaxon as error:
         unknown = error
     result = Reconciler(checklist).reconcile([name])
     for match in result.matched:
-        rule = f"{match.rule}: {match.matched_name}"
-        return find_taxon(checklist, match.taxon.scientific_name, held), rule
+        return match.taxon, f"{match.rule}: {match.matched_name}"
     if unknown is None:
         return found, ""
     missed = result.unmatched[0]
@@ -138,7 +135,7 @@ def report_file(kb: Path | None, file: Path, form: str, checklist: str | None) -
     from kb.checklist.wiki_checklist import WikiChecklist
 
     read = read_list(sys.stdin.buffer.read(), "stdin") if str(file) == "-" else read_list(file)
-    listed = [line.names for line in read.lines]
+    listed = [row.names for row in read.rows]
     settings = options.settings(kb=kb)
     opened = wiring.open_checklist(settings, checklist, settings.kb)
     if isinstance(opened, WikiChecklist):

@@ -101,10 +101,6 @@ _LANGUAGE: Final = re.compile(r"^(?:common|vernacular|english)?[ _.-]?names?[ _.
 _OF_NAMES: Final = re.compile(r"(?:common|vernacular)?names?$")
 _NAMES: Final = ("scientific", "common", "either", "code", *IN_LANGUAGES)
 _HIGHER: Final = ("genus", "family", "order", "class")
-_NOT_IN_LISTS: Final = frozenset(
-    {*LADDER, "subspecies", "families", "rank", "category", "uninomial", "notho", "synonyms"} - {*_HIGHER}
-)
-"""Columns that a list of names has no use for, unless its reader says so."""
 SAMPLE: Final = 1_000
 """Rows whose cells tell the kind of a column."""
 _LABEL: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12};")
@@ -136,6 +132,8 @@ class NameRow:
     by_language: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Common names in columns that state a language."""
     synonyms: tuple[str, ...] = ()
+    quarters: frozenset[int] | None = None
+    """Quarters of months with sightings, 0 to 47; None if the list has no dates."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -250,11 +248,11 @@ class NamesFile:
                 else:
                     self.n_nameless += 1
 
-    def notes(self, used: Iterable[str] = ()) -> list[str]:
+    def notes(self) -> list[str]:
         """Return guesses, skipped rows and columns that are not used, once all rows are read."""
         nameless = f"{plural(self.n_nameless, 'row')} without a name skipped" if self.n_nameless else ""
-        read = chain.from_iterable(names for meaning, names in self.columns.items() if meaning not in _NOT_IN_LISTS)
-        unused = self.table.unused({*read, *used}) if self.is_table else ""
+        read = {*chain.from_iterable(self.columns.values()), *self.languages}
+        unused = self.table.unused(read) if self.is_table else ""
         return [note for note in (*self.table.notes, *self._guesses, nameless, unused) if note]
 
     def _row(self, line: int, cells: Mapping[str, str]) -> NameRow:

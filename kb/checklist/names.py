@@ -8,8 +8,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from rapidfuzz import fuzz
-from rapidfuzz.process import extract_iter
+from data.words import likenesses
 
 MIN_LIKENESS: Final = 0.8  # below it, names of quite other taxa look alike
 _FOLDED_LETTERS = str.maketrans(
@@ -52,20 +51,12 @@ def epithet_stem(scientific_name: str) -> str:
 
 
 def near_names(wanted: str, names: Iterable[str]) -> list[str]:
-    """Return the folded names with a likeness of at least `MIN_LIKENESS`, nearest first."""
+    """Return the folded names with a likeness of at least `MIN_LIKENESS`, nearest first; beginnings and ends have it."""
     names = list(names)
-    alike = {name for name, *_ in extract_iter(wanted, names, scorer=fuzz.ratio, score_cutoff=100 * MIN_LIKENESS)}
-    alike.update(name for name in names if _is_part(wanted, name))
-    return sorted(alike, key=lambda name: (-likeness(wanted, name), len(name), name))
-
-
-def likeness(wanted: str, folded: str) -> float:
-    """Return the similarity of two folded names in [0, 1]; a name that contains the other is similar."""
-    return max(fuzz.ratio(wanted, folded) / 100, MIN_LIKENESS if _is_part(wanted, folded) else 0.0)
-
-
-def _is_part(wanted: str, folded: str) -> bool:
-    return len(wanted) >= 4 and (folded.startswith(wanted) or folded.endswith(wanted))
+    parts = (name for name in names if len(wanted) >= 4 and wanted in (name[: len(wanted)], name[-len(wanted) :]))
+    found = dict.fromkeys(parts, MIN_LIKENESS)
+    found |= likenesses(wanted, names, at_least=MIN_LIKENESS)
+    return sorted(found, key=lambda name: (-found[name], len(name), name))
 
 
 BELOW_SPECIES: Final = {

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,10 +11,11 @@ from data.errors import BadInput
 from data.records import LeftOut, Taxon
 from data.words import plural
 from kb import reasons
-from kb.checklist.name_files import NameRow, NamesFile, common_names_in
+from kb.checklist.name_files import NameRow, common_names_in
 from kb.checklist.names import parse_name, without_authorship
 from kb.checklist.reconcile import MatchedName, Reconciler, UnmatchedName
-from kb.checklist.selection import RANKS_ABOVE, limits_of, misspelt_genus, own_taxon
+from kb.checklist.selection import limits_of, misspelt_genus, own_taxon
+from kb.checklist.species_lists import read_list
 
 if TYPE_CHECKING:
     from data.contracts import Checklist
@@ -35,12 +34,11 @@ class NameList:
 def read_names(path: Path | str, checklist: Checklist, *, may_be_empty: bool = False) -> NameList:
     """Return the species of a table of names, in its order, each once, by the rules of the `Reconciler`.
 
-    The table is any that `data.tables` reads, with a column of scientific or common names or both, or a plain list
-    with one name per line; lines that begin with `#`, empty lines and rows without a name are skipped. Ranks,
-    `common_name_de` (any language) and `synonyms` are optional, as in a checklist. A row that is not in the checklist
-    makes a taxon of its own if it has a scientific name and a class, order, family or common name (so that frogs can be
-    built from a table); otherwise it is left out as "not in the checklist". Such a name may be one word ("Pikachu"),
-    unless it is or looks like a genus of the checklist, or is the genus of another row.
+    The file is any list that `read_list` reads. Ranks, `common_name_de` (any language) and `synonyms` are optional, as
+    in a checklist. A row that is not in the checklist makes a taxon of its own if it has a scientific name and a class,
+    order, family or common name (so that frogs can be built from a table); otherwise it is left out as "not in the
+    checklist". Such a name may be one word ("Pikachu"), unless it is or looks like a genus of the checklist, or is the
+    genus of another row.
 
     Raises:
         BadInput: with the line number, if the table is not readable or has no names; or if none is of a species,
@@ -49,7 +47,7 @@ def read_names(path: Path | str, checklist: Checklist, *, may_be_empty: bool = F
     taxa: dict[str, Taxon] = {}
     unmatched: list[LeftOut] = []
     reconciler = Reconciler(checklist)
-    rows = list(_rows(NamesFile(Path(path))))
+    rows = read_list(Path(path)).rows
     genera = {row.scientific.split(" ")[0] for row in rows if " " in row.scientific}
     partial = []
     for row in rows:
@@ -72,25 +70,8 @@ def read_names(path: Path | str, checklist: Checklist, *, may_be_empty: bool = F
 
 
 def names_in(path: Path) -> list[str]:
-    """Return the scientific name in each row of such a table, or else the common name.
-
-    Raises:
-        BadInput: with the line number, if the table is not readable or has no names.
-    """
-    return list(dict.fromkeys(_plain(row.scientific) or row.names[0] for row in _rows(NamesFile(path))))
-
-
-def notes_on(path: Path) -> list[str]:
-    """Return guesses about such a table, its skipped rows, and its columns that `read_names` does not read.
-
-    Raises:
-        BadInput: if the table is not readable.
-    """
-    file = NamesFile(path)
-    for _ in file.rows():
-        pass
-    used = chain.from_iterable(file.columns.get(meaning, ()) for meaning in (*RANKS_ABOVE, "subspecies", "synonyms"))
-    return file.notes([*used, *file.languages])
+    """Return the scientific name in each row of such a table, or else the common name, with the same errors."""
+    return list(dict.fromkeys(_plain(row.scientific) or row.names[0] for row in read_list(path).rows))
 
 
 def _matched(row: NameRow, reconciler: Reconciler) -> MatchedName | UnmatchedName:
@@ -135,21 +116,6 @@ def _own(row: NameRow, *, may_be_one_word: bool) -> Taxon | None:
     except BadInput:
         return None
     return replace(made, synonyms=row.synonyms, names_by_language=row.by_language)
-
-
-def _rows(file: NamesFile) -> Iterator[NameRow]:
-    """Yield the rows of a file.
-
-    Raises:
-        BadInput: if it has none.
-    """
-    row = None
-    for row in file.rows():
-        yield row
-    if row is None:
-        raise file.table.refused(
-            "no row has a name" if file.n_nameless else "expected names of species, got an empty table"
-        )
 
 
 def _plain(name: str) -> str:

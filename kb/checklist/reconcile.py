@@ -269,6 +269,7 @@ class Reconciler:
         if taxon is None:
             return None
         kind, matched = self._matching_name(label, taxon)
+        label = label.rpartition(": ")[2]  # after a taxon above
         is_same = matched.casefold() in (label.casefold(), without_authorship(label).casefold())
         others = tuple(other.scientific_name for other in self._birds.others_called(label)) if self._birds else ()
         variant: Variant | None = None if is_same else "spelling"
@@ -473,7 +474,7 @@ class Reconciler:
         if near:
             names = tuple(taxon.scientific_name for _, taxon in near.values())
             return UnmatchedName(reason="several species", suggestions=names)
-        return UnmatchedName(reason="unknown" if self._higher(label) is None else "not a species")
+        return UnmatchedName(reason="unknown" if self._checklist.find(label) is None else "not a species")
 
     def _plural(self, label: str) -> Fitting:
         """Return the species with a label in the plural, unless a larger taxon has that name."""
@@ -490,7 +491,7 @@ class Reconciler:
         label = plain_label(missed.name)
         if missed.reason == "unknown":
             return tuple(self._checklist.suggest(label, N_SUGGESTED))
-        taxon = self._higher(label)
+        taxon = self._checklist.find(label)
         if taxon is None or self._checklist.n_species_of(taxon) > N_SUGGESTED:
             return ()
         return tuple(found.scientific_name for found in self._checklist.species_of(taxon))
@@ -498,17 +499,8 @@ class Reconciler:
     def higher_taxon(self, name: str) -> Taxon | None:
         """Return the taxon above species that a name or a label of SpeciesNet means: `Gruidae`, `Gruidae (Cranes)`."""
         parts = names_of_label(name)
-        found = self._higher(plain_label(parts[0] if parts else name))
+        found = self._checklist.find(plain_label(parts[0] if parts else name))
         return found if found is not None and found.rank != "species" and "species" not in found.lineage else None
-
-    def _higher(self, label: str) -> Taxon | None:
-        """Return the taxon with a name, with its authors or common names behind it too: `Larus Linnaeus, 1758`."""
-        found = self._checklist.find(label)
-        bare = without_authorship(label)
-        if found is None and bare != label and " " not in bare:
-            taxon = self._checklist.find(bare)
-            found = taxon if taxon and fold(bare) == fold(taxon.scientific_name) else None
-        return found
 
     def _species(self, name: str) -> Taxon | None:
         taxon = self._checklist.find(name)
@@ -516,7 +508,7 @@ class Reconciler:
 
     def _matching_name(self, label: str, taxon: Taxon) -> tuple[MatchKind, str]:
         """Return the kind and the checklist's spelling of the name that a label matches."""
-        label = label.rpartition(": ")[2]  # after a taxon above
+        label = label.rpartition(": ")[2]
         common: MatchKind = "English name" if self._birds else "common name"
         other: MatchKind = "other English name" if self._birds else "common name"
         named: list[tuple[MatchKind, str]] = [("scientific name", taxon.scientific_name)]

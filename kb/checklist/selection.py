@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from data.errors import AmbiguousTaxon, BadInput, UnknownTaxon
@@ -45,28 +45,13 @@ def species_ids(checklist: Checklist, taxon: str) -> Iterator[str]:
     return checklist.species_ids(_with_species(checklist, taxon))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundTaxon:
-    """A taxon found by name; `n_held` of its `n_species` species are in a knowledge base, if one was given."""
-
-    taxon: Taxon
-    n_species: int
-    n_held: int | None = None
-
-
-def find_taxon(checklist: Checklist, name: str, held: Collection[str] | None = None) -> FoundTaxon:
+def find_taxon(checklist: Checklist, name: str) -> Taxon:
     """Return the taxon of any rank with that scientific or common name.
 
     Raises:
         UnknownTaxon: with suggestions.
         AmbiguousTaxon: with the choices, if several taxa have the name.
     """
-    taxon = _find(checklist, name)
-    n_held = None if held is None else sum(found in held for found in checklist.species_ids(taxon))
-    return FoundTaxon(taxon=taxon, n_species=checklist.n_species_of(taxon), n_held=n_held)
-
-
-def _find(checklist: Checklist, name: str) -> Taxon:
     name = " ".join(name.split())
     found = taxa_named(checklist, name)
     if len(found) == 1:
@@ -88,7 +73,7 @@ def taxa_named(checklist: Checklist, name: str) -> list[Taxon]:
 
 
 def _with_species(checklist: Checklist, name: str) -> Taxon:
-    found = _find(checklist, name)
+    found = find_taxon(checklist, name)
     if not checklist.n_species_of(found):
         above = list(found.lineage.values())[-1:]
         hint = f"It belongs to {above[0]}." if above else None

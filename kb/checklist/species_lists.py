@@ -20,7 +20,7 @@ from data.errors import BadInput
 from data.records import Taxon, taxon_id
 from data.tables import read_text
 from kb.checklist.avilist import load_checklist
-from kb.checklist.name_files import NamesFile, has_names_or_ranks
+from kb.checklist.name_files import NameRow, NamesFile, has_names_or_ranks
 from kb.checklist.names import fold
 from kb.checklist.reconcile import MatchedName, Reconciler, UnmatchedName
 
@@ -35,20 +35,11 @@ _TAG = re.compile(r"<[^>]*>")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListedName:
-    """A line of a list: names of one species, the most reliable first."""
-
-    names: tuple[str, ...]
-    quarters: frozenset[int] | None = None
-    """Quarters of months with sightings, 0 to 47; None if the list has no dates."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ListedNames:
-    """Contents of a list file; of tables, each name once."""
+    """Contents of a list file."""
 
     kind: Kind
-    lines: tuple[ListedName, ...]
+    rows: tuple[NameRow, ...]
     notes: tuple[str, ...] = ()
     """Guesses, skipped rows and unused columns."""
 
@@ -85,20 +76,17 @@ def read_list(source: Path | bytes, place: str = "") -> ListedNames:
         BadInput: if there is no such file, it cannot be read, or it holds no names.
     """
     place = place or str(source)
-    listed = _of_json(source, place)
-    if listed is None:
+    if (entries := _of_json(source, place)) is not None:
+        listed, is_nameless = ListedNames(kind="JSON", rows=tuple(row for row in entries if row.names)), bool(entries)
+    else:
         file = NamesFile(source, place, needed=has_names_or_ranks)
-        if file.is_table:
-            rows = (([*row.names], None) for row in file.rows(once=True))
-            listed = _listed("table" if file.names_species else "names", rows)
-        else:
-            lines = (text for _, text in file.lines(may_have_cells=True))
-            listed = _of_bar_chart(lines) or ListedNames(
-                kind="names", lines=tuple(ListedName(names=row.names) for row in file.rows())
-            )
-        listed = replace(listed, notes=tuple(file.notes(file.columns.get("subspecies", ()))))
-    if not listed.lines:
-        raise BadInput(f"{place}: expected names of species, found none.")
+        charted = None if file.is_table else _of_bar_chart(file.lines(may_have_cells=True))
+        kind: Kind = "table" if file.names_species else "names" if charted is None else "bar chart"
+        rows = tuple(file.rows(once=True)) if charted is None else charted
+        listed, is_nameless = ListedNames(kind=kind, rows=rows, notes=tuple(file.notes())), file.n_nameless > 0
+    if not listed.rows:
+        found = "no row has a name" if is_nameless else "found none"
+        raise BadInput(f"{place}: expected names of species, {found}.")
     return listed
 
 
@@ -109,15 +97,15 @@ def match_list(listed: ListedNames, taxa: Sequence[Taxon], checklist: Checklist 
     rows are birds that were not identified further.
     """
     checklist = load_checklist() if checklist is None else checklist
-    lines = list({line.names[0]: line for line in reversed(listed.lines)}.values())[::-1]
-    matches = match_names([line.names for line in lines], taxa, checklist)
+    rows = list({(row.names[0], row.quarters): row for row in reversed(listed.rows)}.values())[::-1]
+    matches = match_names([row.names for row in rows], taxa, checklist)
     quarters: dict[str, frozenset[int]] = {}
     always: set[str] = set()
-    for line, in_kb in zip(lines, matches.of_rows, strict=True):
-        if in_kb is not None and line.quarters is None:
+    for row, in_kb in zip(rows, matches.of_rows, strict=True):
+        if in_kb is not None and row.quarters is None:
             always.add(in_kb)
-        elif in_kb is not None and line.quarters is not None:
-            quarters[in_kb] = quarters.get(in_kb, frozenset()) | _with_neighbours(line.quarters)
+        elif in_kb is not None and row.quarters is not None:
+            quarters[in_kb] = quarters.get(in_kb, frozenset()) | _with_neighbours(row.quarters)
     matches = replace(matches, quarters={each: when for each, when in quarters.items() if each not in always})
     return matches if listed.kind == "table" else _with_groups(matches, {taxon.taxon_id for taxon in taxa}, checklist)
 
@@ -188,7 +176,8 @@ def _with_neighbours(quarters: frozenset[int]) -> frozenset[int]:
     return frozenset((quarter + step) % N_QUARTERS for quarter in quarters for step in (-1, 0, 1))
 
 
-def _of_json(source: Path | bytes, place: str) -> ListedNames | None:
+def _of_json(source: Path | bytes, place: str) -> list[NameRow] | None:
+    """Return the entries of a JSON list of eBird or iNaturalist; None for another file."""
     if isinstance(source, Path) and source.suffix.lower() != ".json":
         try:
             with source.open("rb") as file:
@@ -203,22 +192,28 @@ def _of_json(source: Path | bytes, place: str) -> ListedNames | None:
     except ValueError:
         return None
     entries = read.get("results", []) if isinstance(read, dict) else read
-    rows = [_names_of_entry(entry) for entry in entries if isinstance(entry, str | dict)]
-    return _listed("JSON", [(row, None) for row in rows])
+    return [_row_of_entry(n, entry) for n, entry in enumerate(entries, 1) if isinstance(entry, str | dict)]
 
 
-def _names_of_entry(entry: str | dict[str, object]) -> list[str]:
-    """Return the names in an entry of eBird's or iNaturalist's lists."""
-    if isinstance(entry, str):
-        return [entry]
-    about = entry.get("taxon", entry)
-    keys = ("sciName", "scientificName", "name", "comName", "preferred_common_name", "commonName", "speciesCode")
-    return [str(about.get(key) or "") for key in keys] if isinstance(about, dict) else []
+def _row_of_entry(n: int, entry: str | dict[str, object]) -> NameRow:
+    about = {"name": entry} if isinstance(entry, str) else entry.get("taxon", entry)
+
+    def first(*keys: str) -> str:
+        cells = [" ".join(str(about.get(key) or "").split()) for key in keys] if isinstance(about, dict) else []
+        return next(filter(None, cells), "")
+
+    return NameRow(
+        line=n,
+        scientific=first("sciName", "scientificName", "name"),
+        common=first("comName", "preferred_common_name", "commonName"),
+        others=(first("speciesCode"),),
+    )
 
 
-def _of_bar_chart(lines: Iterable[str]) -> ListedNames | None:
+def _of_bar_chart(lines: Iterable[tuple[int, str]]) -> tuple[NameRow, ...] | None:
     rows = []
-    for line in lines:
+    is_chart = False
+    for number, line in lines:
         name, *cells = line.rstrip("\t").split("\t")
         try:
             frequencies = [float(cell) for cell in cells if cell.strip()]
@@ -226,21 +221,10 @@ def _of_bar_chart(lines: Iterable[str]) -> ListedNames | None:
             continue
         if len(frequencies) != N_QUARTERS or fold(name).startswith("samplesize"):
             continue
-        seen = frozenset(quarter for quarter, frequency in enumerate(frequencies) if frequency > 0)
+        is_chart = True
         scientific = _EMPHASISED.search(name)
-        common = html.unescape(_TAG.sub("", _EMPHASISED.sub("", name))).replace("()", "").strip()
-        rows.append(([html.unescape(scientific.group(1)) if scientific else "", common], seen))
-    return _listed("bar chart", [row for row in rows if row[1]]) if rows else None
-
-
-def _listed(kind: Kind, rows: Iterable[tuple[Sequence[str], frozenset[int] | None]]) -> ListedNames:
-    """Return the rows with names, one per first name; quarters of duplicates are joined."""
-    found: dict[str, ListedName] = {}
-    for cells, quarters in rows:
-        names = tuple(name for cell in cells if (name := " ".join(cell.split())))
-        if names:
-            before = found.get(names[0])
-            if before is not None:
-                quarters = None if quarters is None or before.quarters is None else before.quarters | quarters
-            found[names[0]] = ListedName(names=names, quarters=quarters)
-    return ListedNames(kind=kind, lines=tuple(found.values()))
+        common = html.unescape(_TAG.sub("", _EMPHASISED.sub("", name))).replace("()", "")
+        if seen := frozenset(quarter for quarter, frequency in enumerate(frequencies) if frequency > 0):
+            latin = html.unescape(scientific[1]).strip() if scientific else ""
+            rows.append(NameRow(line=number, scientific=latin, common=" ".join(common.split()), quarters=seen))
+    return tuple(rows) if is_chart else None

@@ -257,19 +257,15 @@ def _completed(table: Names, problems: Problems) -> Rows:
             yield line, family
         lowest = next((each for each in _LEVELS[::-1] if each in row), "") if is_outline else ""
         level = rank_of(row.get("taxonrank", "")) if by_rank else lowest
-        if level in LADDER or (level and is_outline):
+        if level in (LADDER if by_rank else _LEVELS):
             above = {each: name for each, name in above.items() if _LEVELS.index(each) < _LEVELS.index(level)}
-        if level in LADDER and by_rank:
-            yield line, {**above, **row}
-            above[level] = row.get("scientificname", "")
-        elif level and not by_rank:
-            above[level] = row[level]
+        if by_rank or level:
             row = {**above, **row}
-            if level == "subspecies":
-                row["scientificname"] = f"{above.get('scientificname', '')} {row.pop('subspecies')}"
-            yield line, row
-        else:
-            yield line, {**(above if by_rank else {}), **row}
+        if level == "subspecies" and is_outline:
+            row["scientificname"] = f"{row.get('scientificname', '')} {row.pop('subspecies')}"
+        elif level in _LEVELS:
+            above[level] = row.get("scientificname" if by_rank else level, "")
+        yield line, row
 
 
 def _is_in_order(ranks: Sequence[str]) -> bool:

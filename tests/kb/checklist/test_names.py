@@ -10,9 +10,10 @@ from data.records import LeftOut, Taxon
 from kb.checklist.avilist import is_bird, load_checklist, profile_for
 from kb.checklist.name_files import NamesFile, has_names_or_ranks
 from kb.checklist.names import epithet_stem, fold, name_key, near_names, parse_name
-from kb.checklist.names_table import notes_on, read_names
+from kb.checklist.names_table import read_names
 from kb.checklist.selection import select
 from kb.checklist.shelf import checklist_of_species, is_of_build
+from kb.checklist.species_lists import read_list
 from kb.pipeline.selection import N_ASKED, Selection, with_profile
 from kb.sources.folder import OwnSource
 from recognize.settings import BIRD_PROFILE, GENERAL_PROFILE
@@ -124,7 +125,6 @@ def test_rows_without_a_name_and_unused_columns_are_told() -> None:
     file = NamesFile(b"species,count,site\nParus major,1,a\n,2,b\nNA,3,c\n", "names.csv")
     assert [row.line for row in file.rows()] == [2]
     assert file.notes() == ["2 rows without a name skipped", "2 columns not used: count, site"]
-    assert file.notes(["site"])[1] == "1 column not used: count"
     for text in ("x,lat\n1,Pica pica\n2,Bubo bubo\n", "name,lat\nRook,Corvus frugilegus\n"):
         assert any("read as scientific names" in note for note in NamesFile(text.encode()).notes())
 
@@ -141,14 +141,14 @@ def test_a_row_gives_synonyms_ranks_and_names_by_language(tmp_path: Path) -> Non
         lineage={"kingdom": "Animalia", "family": "Papilionidae", "genus": "Papilio"},
         synonyms=("Papilio sphyrus", "Papilio aliaska"), names_by_language={"de": ("Schwalbenschwanz",)},
     )  # fmt: skip
-    assert notes_on(table(tmp_path)) == ["1 column not used: site"]
+    assert read_list(table(tmp_path)).notes == ("1 column not used: site",)
     made = checklist_of_species(species, tmp_path / "c.sqlite", "names")
     assert (made.name, made.n_species, is_of_build(made), is_of_build(CHECKLIST)) == ("names", 2, True, False)
     for name in ("Papilio aliaska", "schwalbenschwanz", "Swallowtail"):
         assert made.find(name) == species[0]
     again = checklist_of_species(species, tmp_path / "d.sqlite", "names")
     assert again.digest == made.digest != checklist_of_species(species[:1], tmp_path / "e.sqlite", "names").digest
-    assert notes_on(table(tmp_path, "Snowy Owl\nMerlin\n")) == []
+    assert read_list(table(tmp_path, "Snowy Owl\nMerlin\n")).notes == ()
     (owl,) = read_names(table(tmp_path, "common_name,common_name_de\nSnowy Owl,Schneeeule\n"), CHECKLIST).taxa
     assert (owl.common_name, owl.names_by_language) == ("Snowy Owl", {"de": ("Schneeeule",)})
     other_class = table(tmp_path, "scientific_name,common_name,class\nPsyche nova,Snowy Owl,Insecta\n")
@@ -220,7 +220,7 @@ def test_a_table_can_add_names_of_one_word_but_no_genera(tmp_path: Path) -> None
 def test_a_bad_table_is_refused_with_the_reason_and_line(tmp_path: Path) -> None:
     path = tmp_path / "names.csv"
     for content, message in (
-        ("", "got an empty table"),
+        ("", "found none"),
         ("id,notes\n1,red\n", "line 1: the table has no column of names; its first row is id, notes"),
         ("scientific_name,notes\n,y\n", "no row has a name"),
         ("scientific_name\nFoo barus\n", "none of the names are in AviList 2025"),

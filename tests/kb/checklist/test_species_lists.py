@@ -9,7 +9,7 @@ from data.errors import BadInput
 from data.records import Taxon
 from kb.checklist.avilist import load_checklist
 from kb.checklist.selection import own_taxon
-from kb.checklist.species_lists import ListedName, MatchedNames, match_list, read_list
+from kb.checklist.species_lists import MatchedNames, match_list, read_list
 
 NAMES = ("Turdus merula", "Parus major", "Cardellina pusilla", "Hirundo rustica", "Tachyspiza badia")
 KB = [taxon for name in NAMES if (taxon := load_checklist().find(name)) is not None]
@@ -109,7 +109,7 @@ def test_files_without_a_list_are_refused(tmp_path: Path) -> None:
     assert len(known) > 3
     for heading in known:
         listed = read_list(written(tmp_path, f"{heading},Count\nAythya affinis,3\n"))
-        assert listed.lines == (ListedName(names=("Aythya affinis",)),)
+        assert [row.names for row in listed.rows] == [("Aythya affinis",)]
 
 
 def test_families_of_a_list_stand_for_their_species(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_a_third_word_in_a_column_of_its_own_counts() -> None:
         "Species,Subspecies\nPica pica,Pica pica hudsonia\n",
         'scientificName,infraspecificEpithet\n"Pica pica (Linnaeus, 1758)",hudsonia\n',
     ):
-        assert read_list(text.encode()).lines[0].names == ("Pica pica hudsonia",), text
+        assert read_list(text.encode()).rows[0].names == ("Pica pica hudsonia",), text
 
 
 def test_a_name_matched_without_its_bracket_or_third_word_is_told(tmp_path: Path) -> None:
