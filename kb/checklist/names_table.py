@@ -90,11 +90,10 @@ def _species_of(
     name, line = row.names[0], f"line {row.line}"
     if isinstance(found, MatchedName) and found.kind != "everyday name":
         return found.taxon.with_names(row.by_language)
-    if isinstance(found, UnmatchedName) and (found.suggestions or found.is_of_several):
+    if isinstance(found, UnmatchedName) and found.reason != "unknown":
         reason = reasons.SEVERAL_TAXA if found.suggestions else reasons.NOT_A_SPECIES
         return LeftOut(name=name, reason=reason, detail=f"{line}: {', '.join(found.suggestions) or found.reason}")
-    is_listed = isinstance(found, UnmatchedName) and found.reason != "unknown"
-    is_genus = is_listed or name in genera or misspelt_genus(checklist, name) is not None
+    is_genus = name in {*genera, *row.above.values()} or misspelt_genus(checklist, name) is not None
     if (own := _own(row, may_be_one_word=not is_genus)) is not None:
         return own
     if isinstance(found, MatchedName):  # beside a scientific name it may be a frog's

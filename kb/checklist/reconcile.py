@@ -453,6 +453,8 @@ class Reconciler:
     def _everyday(self, label: str) -> MatchedName | UnmatchedName | None:
         """Match a name that people use, if it means one species in the language of the checklist."""
         found = self._checklist.also_called(label)
+        if len(found) > 1 and self._checklist.find(label) is not None:
+            return None  # "Gulls" are a family
         if len(found) > 1:
             return UnmatchedName(reason="ambiguous", suggestions=tuple(choices(found[:N_CHOICES])))
         return MatchedName(taxon=found[0], kind="everyday name", matched_name=label) if found else None
