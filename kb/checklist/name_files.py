@@ -85,6 +85,7 @@ HEADINGS: Final[Mapping[str, tuple[str, ...]]] = {
     "families": ("family english", "family english name", "family com name"),
     "rank": ("taxon rank", "rank"),
     "category": ("category",),
+    "language": ("language",),
     "uninomial": ("uninomial",),
     "notho": ("notho",),
     "synonyms": ("synonyms", "synonym"),
@@ -138,9 +139,7 @@ class NameRow:
     @property
     def names(self) -> tuple[str, ...]:
         """The names, the most reliable first."""
-        return tuple(
-            filter(None, (self.subspecies or self.scientific, *common_names_in(self.common), *self.others))
-        )
+        return tuple(filter(None, (self.subspecies or self.scientific, *common_names_in(self.common), *self.others)))
 
 
 class NamesFile:
@@ -159,7 +158,10 @@ class NamesFile:
         also: Headings = MappingProxyType({}),
         needed: Callable[[Collection[str]], bool] | None = None,
     ) -> None:
-        """Open the file; `also` are further headings, `needed` (by default `has_names`) and `member` as for `open_table`."""
+        """Open the file; `also` are further headings.
+
+        `member` and `needed`, by default `has_names`, are those of `open_table`.
+        """
         known, needed = {**HEADINGS, **also}, needed or has_names
         opened = partial(open_table, source, known, needed=needed, place=place, member=member)
         self.table = opened()
@@ -202,25 +204,30 @@ class NamesFile:
         stated = {name: language for name in shown if (language := language_of(name))}
         return stated | {name: meaning for meaning in IN_LANGUAGES for name in self.columns.get(meaning, ())}
 
-    def lines(self, *, may_have_cells: bool = False) -> Iterator[tuple[int, str]]:
-        """Yield line number and text of a list, without comments (`#`).
+    def lines(self) -> list[tuple[int, str]]:
+        """Return line number and text of a list, without comments (`#`)."""
+        lines = (each for frame in self.table.chunks() for each in frame[LINE].items())
+        return [(int(line), text) for line, text in lines if not text.startswith("#")]
+
+    def _of_list(self) -> Iterator[NameRow]:
+        """Yield the rows of a file without a heading.
 
         Raises:
-            BadInput: if all lines have the same separators, as in a table, but there is no heading of names; unless
-                they `may_have_cells`.
+            BadInput: if all lines have the same separators, as in a table, but no column with names alone.
         """
-        lines = (each for frame in self.table.chunks() for each in frame[LINE].items())
-        listed = [(int(line), text) for line, text in lines if not text.startswith("#")]
-        separator = self.table.separator
+        listed, separator = self.lines(), self.table.separator
         is_prose = separator == "," and all(text.count(",") == text.count(", ") for _, text in listed)
         is_list = separator is None or is_prose or all(_LABEL.match(text) for _, text in listed)
-        if not is_list and not may_have_cells:
+        if not is_list and self._at is None:
             raise self.table.refused(
                 f"the table has no column of names; its first row is {', '.join(self.table.first)}",
                 line=self.table.first_line,
                 hint=f"Known headings: {', '.join(KNOWN_HEADINGS)}.",
             )
-        yield from listed
+        for line, text in listed:
+            cells = [] if self._at is None else cells_of(text, separator or ",")
+            name = text if self._at is None or self._at >= len(cells) else cells[self._at]
+            yield NameRow(line=line, scientific=" ".join(name.split()))
 
     def rows(self, *, once: bool = False, every: bool = False) -> Iterator[NameRow]:
         """Yield the rows of a table or a list, without comments (rows that begin with `#`).
@@ -230,10 +237,7 @@ class NamesFile:
             every: comments and rows without a name too; rows with more cells than the heading are refused.
         """
         if not self.is_table:
-            for line, text in self.lines(may_have_cells=self._at is not None):
-                cells = [] if self._at is None else cells_of(text, self.table.separator or ",")
-                name = text if self._at is None or self._at >= len(cells) else cells[self._at]
-                yield NameRow(line=line, scientific=" ".join(name.split()))
+            yield from self._of_list()
             return
         of_names = [*chain.from_iterable(self.columns.values())]
         first = self.table.heading[0]

@@ -51,7 +51,7 @@ def epithet_stem(scientific_name: str) -> str:
 
 
 def near_names(wanted: str, names: Iterable[str]) -> list[str]:
-    """Return the folded names with a likeness of at least `MIN_LIKENESS`, nearest first; beginnings and ends have it."""
+    """Return the folded names with at least `MIN_LIKENESS`, which those around the name have, nearest first."""
     names = list(names)
     parts = (name for name in names if len(wanted) >= 4 and wanted in (name[: len(wanted)], name[-len(wanted) :]))
     found = dict.fromkeys(parts, MIN_LIKENESS)

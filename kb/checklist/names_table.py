@@ -75,8 +75,9 @@ def names_in(path: Path) -> list[str]:
 
 
 def _matched(row: NameRow, reconciler: Reconciler) -> MatchedName | UnmatchedName:
-    """Match a row; of several taxa with its name, the one below a taxon of the row counts, and none of another class."""
-    found = reconciler.row([*row.names, *(f"{above}: {row.scientific}" for above in row.above.values())])
+    """Match a row; of several taxa with its name the one below a taxon of the row, and none of another class."""
+    below = [f"{above}: {row.scientific}" for above in row.above.values() if row.scientific]
+    found = reconciler.row([*row.names, *below])
     if isinstance(found, MatchedName) and (given := row.above.get("class")):
         # A butterfly may share its common name with a bird.
         return found if found.taxon.lineage.get("class", given) == given else UnmatchedName(reason="unknown")

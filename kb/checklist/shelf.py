@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import shutil
@@ -15,7 +14,7 @@ from typing import Final
 from data.codec import dumps
 from data.contracts import Checklist
 from data.errors import BadInput, MissingRequirement, StoreError, UsageError, did_you_mean
-from data.files import replacing, sha256_hex, storage_errors, turn
+from data.files import replacing, sha256_hex, sha256_of_file, storage_errors, turn
 from data.records import Taxon
 from kb.checklist.avilist import AVILIST_NAME, AviList, load_checklist
 from kb.checklist.names import LADDER
@@ -190,14 +189,11 @@ def digest_of(path: Path) -> str:
     Raises:
         BadInput: if it cannot be read.
     """
-    whole = hashlib.sha256()
     try:
-        if path.is_dir():
-            for file in sorted(each for each in path.rglob("*") if each.is_file()):
-                whole.update(f"{file.relative_to(path).as_posix()} {digest_of(file)}\n".encode())
-            return whole.hexdigest()
-        with path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
+        if not path.is_dir():
+            return sha256_of_file(path)
+        files = sorted(each for each in path.rglob("*") if each.is_file())
+        return sha256_hex("".join(f"{file.relative_to(path).as_posix()} {sha256_of_file(file)}\n" for file in files))
     except FileNotFoundError as error:
         raise BadInput(f"File not found: {path}") from error
     except OSError as error:

@@ -80,7 +80,7 @@ def read_list(source: Path | bytes, place: str = "") -> ListedNames:
         listed, is_nameless = ListedNames(kind="JSON", rows=tuple(row for row in entries if row.names)), bool(entries)
     else:
         file = NamesFile(source, place, needed=has_names_or_ranks)
-        charted = None if file.is_table else _of_bar_chart(file.lines(may_have_cells=True))
+        charted = None if file.is_table else _of_bar_chart(file.lines())
         kind: Kind = "table" if file.names_species else "names" if charted is None else "bar chart"
         rows = tuple(file.rows(once=True)) if charted is None else charted
         listed, is_nameless = ListedNames(kind=kind, rows=rows, notes=tuple(file.notes())), file.n_nameless > 0

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, Literal
 
-MAX_LINES: Final = 40  # of reasons, and of unknown words in them
+MAX_LINES: Final = 40  # of reasons
 
 Status = Literal["accepted", "provisional", "synonym", "misapplied", "unusable"]
 """`unusable`: a bare name, which has no place in the classification, or one that was withdrawn."""
@@ -56,16 +56,10 @@ class Problems:
         self.counts[reason] += n
         self.first.setdefault(reason, place)
 
-    def add_word(self, reason: str, word: str, place: str) -> None:
-        """Count a row with an unknown word; each of the first words has a line of its own."""
-        full = f"{reason} {word[:40]!r}"
-        self.add(full if full in self.counts or len(self.counts) < MAX_LINES else f"{reason}, others", place)
-
     def lines(self) -> list[str]:
-        """Return the notes, and a line for each reason, the most frequent first."""
-        return self.notes + [
-            f"{reason}: {n:,} (first: {self.first[reason]})" for reason, n in self.counts.most_common()
-        ]
+        """Return the notes, and a line for each of the most frequent reasons."""
+        reasons = self.counts.most_common(MAX_LINES)
+        return self.notes + [f"{reason}: {n:,} (first: {self.first[reason]})" for reason, n in reasons]
 
 
 def language_code(text: str) -> str:

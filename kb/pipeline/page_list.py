@@ -86,7 +86,7 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     for note in file.table.notes:
         _log.warning("%s: %s", path, note)
     if not file.is_table:
-        for line, text in file.lines(may_have_cells=True):
+        for line, text in file.lines():
             cells = cells_of(text, file.table.separator or ",")
             if any(cells[2:]):
                 hint = "Put quotation marks around an address that contains the separator."

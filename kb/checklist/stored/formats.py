@@ -40,13 +40,13 @@ _TERMS: Final = {
 """Heading of GBIF's species lists or of ColDP -> our term, mostly of Darwin Core."""
 _MEANINGS: Final = {
     "scientific": "scientificname", "epithet": "specificepithet", "subspecies": "subspecies", "rank": "taxonrank",
-    "families": "familynames", **{each: each for each in (*LADDER, "category", "uninomial", "notho", "synonyms")},
+    "families": "familynames",
+    **{each: each for each in (*LADDER, "category", "language", "uninomial", "notho", "synonyms")},
 }  # fmt: skip
 """Meaning of a column of a plain table -> our term."""
 _DARWIN_CORE: Final = frozenset(
-    ("taxonid", "acceptednameusageid", "acceptednameusage", "parentnameusageid", "parentnameusage", "taxonomicstatus",
-     "taxonrank")
-)  # fmt: skip
+    ("taxonid", "acceptednameusageid", "acceptednameusage", "parentnameusageid", "parentnameusage", "taxonomicstatus")
+)
 _WITH_ENGLISH: Final = re.compile(r"([A-Z][a-z]+|[A-Z]+) ?[(\[](.+)[)\]]")
 _CATEGORIES: Final = {"species": "species", "subspecies": "subspecies", "group (monotypic)": "subspecies"}
 _NO_TAXA: Final = frozenset(
@@ -61,7 +61,7 @@ _HEADINGS: Final = {
     "terms": tuple(
         f"{prefix}{term}"
         for prefix in ("", "dwc ", "dcterms ", "col ", "http rs tdwg org dwc terms ")
-        for term in (*_DARWIN_CORE, *_TERMS, *OF_TAXON, "scientificname", "vernacularname", "language", "status")
+        for term in (*_DARWIN_CORE, *_TERMS, *OF_TAXON, "scientificname", "taxonrank", "vernacularname", "status")
     ),
 }
 """Headings by which the row of headings is found below titles."""
@@ -202,7 +202,8 @@ class Archive:
         """Return a table whose heading names terms; the first of `ids` is that of the taxon."""
         table = self.table(name)
         columns = {heading(cell): i for i, cell in reversed(list(enumerate(table.heading)))}
-        terms = {term: (_TERMS | other_terms).get(term, term) for term in columns if term not in ("synonym", "synonyms")}
+        known = _TERMS | other_terms
+        terms = {term: known.get(term, term) for term in columns if term not in ("synonym", "synonyms")}
         renamed = {terms[term]: columns[term] for term in terms if terms[term] == term or terms[term] not in columns}
         found = [renamed[term] for term in ids if term in renamed]
         return self.names_in(name, table, [*(renamed | ({ID: found[0]} if found else {})).items()])
@@ -321,9 +322,7 @@ def open_checklist_file(path: Path) -> ChecklistFile:
     known = {heading(cell) for cell in table.heading}
     found = partial(ChecklistFile, problems=archive.problems)
     if "scientificname" in known or are_named_in_parts(known):
-        # AviList has ranks, and English names in columns of its own.
-        has_names = any(language_of(cell) is not None and heading(cell) != "vernacularname" for cell in table.heading)
-        if known & (_DARWIN_CORE - {"taxonrank"} if has_names else _DARWIN_CORE):
+        if known & _DARWIN_CORE:
             beside = [archive.with_heading(each, ids=OF_TAXON) for each in named if each != name]
             return found(form="Darwin Core", taxa=[archive.with_heading(name)], common_names=beside)
         if "id" in known and known & {"parentid", "status"}:

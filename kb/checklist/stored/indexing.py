@@ -154,7 +154,7 @@ class _Work:
         status = status_of(stated, has_accepted=bool(accepted))
         if status is None:
             word = stated.strip().lower().replace("_", " ")
-            self._problems.add_word("unknown status, taken as provisional:", word, place)
+            self._problems.add(f"unknown status, taken as provisional: {word[:40]!r}", place)
         if status == "synonym" and self._file.form == "ColDP":
             accepted = accepted or parent
         status = status or "provisional"
@@ -208,7 +208,7 @@ class _Work:
             self._problems.add(reason, place if len(written) <= MAX_NAME else f"line {line}")
             return None
         if parsed.rank == "species" and rank not in OF_BINOMIALS and status != "synonym":
-            self._problems.add_word("unknown rank, not counted as species:", rank, place)
+            self._problems.add(f"unknown rank, not counted as species: {rank[:40]!r}", place)
         name = parsed.text or written
         above = [(each, _in_sentence_case(text)) for each, text in higher]
         if parsed.rank == "hybrid":
