@@ -71,7 +71,7 @@ _CROSSED = re.compile(r"\s*[(\[](?:hybrid|intergrade)[)\]]", re.IGNORECASE)
 _GROUP = re.compile(r"\s+(?:group|type)\b", re.IGNORECASE)
 _FORM = re.compile(r"\s(?:f|fo|forma|form|var|varietas|variety|subvar)\.?\s")
 _BRACKET_WORDS = re.compile(r"[^\s/,]+")
-_AUTHOR = re.compile(r"\d|[&.]")
+_AUTHOR = re.compile(r"\d|&|^\S+\.$")
 """In a bracket of an author: `(Linnaeus, 1758)`, `(L.)`. Without it, `(Sabine)` cannot be told from `(American)`."""
 _YEAR = re.compile(r"\s*\d{4}\b")
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
@@ -232,7 +232,6 @@ class Reconciler:
             or self._coded(name.strip())
             or self._lumped(label)
             or self._subspecies_of(label)
-            or self._bracketed(label)
             or self._inside(label)
             or self._everyday(label)
             or self._altered(label)
@@ -355,9 +354,7 @@ class Reconciler:
         base, inside = split.groups()
         base = " ".join(_IN_BRACKETS.sub("", base).split())
         species = self._form(base)
-        is_about_one = all(map(_says_nothing, _BRACKET_WORDS.findall(inside)))
-        has_year = species is not None and any(letter.isdigit() for letter in inside)
-        if is_about_one or has_year or _BINOMIAL.fullmatch(inside):
+        if all(map(_says_nothing, _BRACKET_WORDS.findall(inside))) or _BINOMIAL.fullmatch(inside):
             return None  # `_inside` matches it
         is_scientific = species is not None and species.kind in ("scientific name", "synonym")
         forms: list[MatchedName] = []

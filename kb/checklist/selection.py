@@ -107,7 +107,8 @@ def species_named(
     """
     name = " ".join(name.split())
     found = checklist.find(name)
-    if found is None:
+    # *Corvus cornix*, elsewhere a species, may be one here too.
+    if found is None or ("species" in found.lineage and is_binomial(name)):
         if (genus := misspelt_genus(checklist, name)) and (lineage or {}).get("genus") != name:
             raise BadInput(
                 f"{name} looks like the genus {genus}, expected a species.",

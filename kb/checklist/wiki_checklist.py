@@ -110,13 +110,10 @@ class WithTaxoboxes(Checklist):
         """Return similar names, those of the knowledge base first."""
         return [*self._own.suggest(name, n), *self.listed.suggest(name, n)][:n]
 
-    def lacks(self, taxa: Iterable[Taxon]) -> int:
-        """Return the number of taxa that the checklist lacks."""
-        return sum(self.listed.find(taxon.scientific_name) is None for taxon in taxa)
-
     def recorded_for(self, taxa: Sequence[Taxon]) -> tuple[str, str]:
         """Return the name and digest to record with a knowledge base of these taxa."""
-        n_lacking = self.lacks(taxa)
+        found = [self.listed.find(taxon.scientific_name) for taxon in taxa]
+        n_lacking = sum(each is None or "species" in each.lineage for each in found)
         if not n_lacking:
             return self.name, self.digest
         return (WIKI, "") if n_lacking == len(taxa) and self.listed.group else (f"{self.name}{AND_WIKI}", self.digest)

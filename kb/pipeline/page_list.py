@@ -104,7 +104,8 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
 
 def _taxon(row: Mapping[str, str], name: str, checklist: Checklist, by_name: Mapping[str, Taxon]) -> Taxon | None:
     for each in (row.get("scientific"), row.get("common")):
-        if each and (taxon := by_name.get(fold(each)) or checklist.find(each)) is not None:
+        taxon = (by_name.get(fold(each)) or checklist.find(each)) if each else None
+        if taxon is not None and "species" not in taxon.lineage:
             if taxon.rank != "species":
                 raise BadInput(f"{each} is a {taxon.rank}, expected a species.")
             return taxon

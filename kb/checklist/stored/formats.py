@@ -245,8 +245,7 @@ def _completed(table: Names, problems: Problems) -> Rows:
     by_rank = not {*LADDER} & {*table.terms} and _is_in_order([rank_of(row.get("taxonrank", "")) for _, row in first])
     levels = [{level for level in _LEVELS if row.get(level)} for _, row in first]
     is_outline = len(set().union(*levels)) > 2 and max(map(len, levels)) == 1
-    above: dict[str, str] = {}
-    named: set[str] = set()
+    ranks, above, named = LADDER if by_rank else _LEVELS, dict[str, str](), set[str]()
     for line, row in chain(first, rows):
         category = row.pop("category", "").lower()
         if category in _NO_TAXA:
@@ -258,13 +257,13 @@ def _completed(table: Names, problems: Problems) -> Rows:
             yield line, family
         lowest = next((each for each in _LEVELS[::-1] if each in row), "") if is_outline else ""
         level = rank_of(row.get("taxonrank", "")) if by_rank else lowest
-        if level in (LADDER if by_rank else _LEVELS):
+        if level in ranks:
             above = {each: name for each, name in above.items() if _LEVELS.index(each) < _LEVELS.index(level)}
         if by_rank or level:
             row = {**above, **row}
         if level == "subspecies" and is_outline:
             row["scientificname"] = f"{row.get('scientificname', '')} {row.pop('subspecies')}"
-        elif level in _LEVELS:
+        elif level in ranks:
             above[level] = row.get("scientificname" if by_rank else level, "")
         yield line, row
 

@@ -195,8 +195,19 @@ def test_tables_and_lists_of_names_are_read(tmp_path: Path) -> None:
         "Cardinalis cardinalis",
         "scientificName\nCardinalis cardinalis (Linnaeus, 1758)\nUpupa epops Linnaeus, 1758\n",
     ):
-        found = [taxon.scientific_name for taxon in read_names(table(tmp_path, text), CHECKLIST).taxa]
-        assert found == ["Cardinalis cardinalis", "Upupa epops"][: 1 if "\n" not in text else 2], text
+        species = [taxon.scientific_name for taxon in read_names(table(tmp_path, text), CHECKLIST).taxa]
+        assert species == ["Cardinalis cardinalis", "Upupa epops"][: 1 if "\n" not in text else 2], text
+    meant = {  # by the same rules as in `kb taxa`
+        "Pica pica hudsonia": "Pica hudsonia", "Hooded Crow": "Corvus corone", "norcar": "Cardinalis cardinalis",
+        "Herring Gull (American)": "Larus smithsonianus", "Amsel": "Turdus merula",
+    }  # fmt: skip
+    found = read_names(table(tmp_path, "\n".join(meant)), CHECKLIST).taxa
+    assert [taxon.scientific_name for taxon in found] == list(meant.values())
+    frogs = read_names(table(tmp_path, "scientific name,common name\nHyla nova,Amsel\n"), CHECKLIST)
+    assert [taxon.taxon_id for taxon in frogs.taxa] == ["hyla-nova"]  # an everyday name may be a frog's too
+    several = read_names(table(tmp_path, "Robin\nLarus sp.\nGruidae\nPica pica\n"), CHECKLIST).left_out
+    reasons = ["name of several taxa", "not a species", "not a species"]
+    assert [each.reason for each in several] == reasons and several[1].detail == "line 2: genus only"
     english = read_names(table(tmp_path, "scientific name,class\nRed Fox,Mammalia\nPica pica,Aves\n"), CHECKLIST)
     assert [taxon.scientific_name for taxon in english.taxa] == ["Pica pica"]
     rows = read_names(table(tmp_path, "common_name\nNorthern Cardinal\nnorthen cardinl\n"), CHECKLIST)
