@@ -37,10 +37,10 @@ COLUMNS = (
 def taxa(name: tuple[str, ...], kb: Path | None, file: Path | None, checklist: str | None, form: str) -> None:
     """Find the taxon with the scientific or common NAME, and its lineage.
 
-    Names are compared without case, accents and hyphens; in other checklists than AviList, author and year may follow.
-    Synonyms, subspecies, plurals, abbreviated genera, labels of datasets (`009.Brewer_Blackbird`) and eBird codes match
-    too, and *matched as* gives the rule. An unknown name gives exit code 5 and the nearest names, a name of several
-    taxa the choices. With --file, the report has a row for each name.
+    Names are compared without case, accents and hyphens; author and year may follow. Synonyms, subspecies, plurals,
+    abbreviated genera, labels of datasets (`009.Brewer_Blackbird`) and eBird codes match too, and *matched as* gives
+    the rule. An unknown name gives exit code 5 and the nearest names, a name of several taxa the choices. With --file,
+    the report has a row for each name.
 
     Example: kb taxa Strigiformes
     """
