@@ -32,7 +32,7 @@ DOORS = {
         ("torch", "open_clip", "timm", "sentence_transformers", "transformers"), ("recognize/encoders/",)
     ),
 }  # fmt: skip
-MOST_LINES = 57_850
+MOST_LINES = 57_700
 MOST_MODULES = 308
 MOST_LINES_OF_THE_PAGE = 2_500  # cli/serve, beside the others
 MOST_LINES_OF_TESTS = 35_700
