@@ -166,7 +166,13 @@ def main() -> None:
         start = time.perf_counter()
         kind = ReadyPages if args.vectors else Photographed
         source = kind({encoder.space: encoder.dim for encoder in (*text_image, visual)})
-        status = kb.build(path, taxa, source, encoders)
+        began: dict[str, float] = {}  # stage -> time of its first step
+        status = kb.build(
+            path, taxa, source, encoders, progress=lambda step: began.setdefault(step.stage, time.perf_counter())
+        )
+        ends = [*list(began.values())[1:], time.perf_counter()]
+        stages = (f"{stage} {end - begin:.1f} s" for (stage, begin), end in zip(began.items(), ends, strict=True))
+        sys.stdout.write(f"stages: {', '.join(stages)}\n")
         sys.stdout.write(
             f"built {status.species:,} species, {status.chunks:,} chunks, {status.anchors:,} anchors"
             f" in {time.perf_counter() - start:.1f} s, {time.process_time():.1f} s of CPU,"

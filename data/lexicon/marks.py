@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Final
 
 from data.lexicon.appearance import COPULAS, OWN, Appearance, appearance, kind_of, owners_of_words, sides_of_words
@@ -62,6 +63,7 @@ class Mark:
         return f"{what} of the {self.sex_age}" if self.part else f"{what} ({self.sex_age})"
 
 
+@lru_cache(maxsize=256)  # a distiller asks for the marks of a sentence again when it chooses among the sentences
 def find_marks(text: str, group: str = BIRDS) -> tuple[Mark, ...]:
     """Return the marks that a text on a species of a group mentions, each once, in order.
 
