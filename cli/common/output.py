@@ -338,6 +338,7 @@ class _LineMeter:
     def __init__(self, line: Callable[..., str], *, every_s: float) -> None:
         self._line, self._every_s = line, every_s
         self._last: tuple[str, int, int, int] | None = None
+        self._is_shown = False
         self._began = self._written = 0.0
         self._kept = 0
         """Done before the first call, by an earlier run."""
@@ -348,19 +349,19 @@ class _LineMeter:
             self.close()
             self._began = self._written = now
             self._kept = done
-        self._last = (name, done, total, failed)
+        self._last, self._is_shown = (name, done, total, failed), False
         if now - self._written >= self._every_s:
             self._write()
 
     def close(self) -> None:
         """Write the last counts, unless there was nothing to do."""
-        if self._last is not None and (self._last[1] or self._last[2]):
+        if self._last is not None and (self._last[1] or self._last[2]) and not self._is_shown:
             self._write()
         self._last = None
 
     def _write(self) -> None:
         if self._last is not None:
-            self._written = time.monotonic()
+            self._written, self._is_shown = time.monotonic(), True
             note(self._line(*self._last, seconds=self._written - self._began, kept=self._kept))
 
 

@@ -16,7 +16,7 @@ from data.codec import load_json, parse_json
 from data.errors import MalformedAnswer, Refused, ReplyLost
 from data.records import ChatReply, ChatRequest, Source, TokenLogprobs, WebPassage
 from kb.endpoints.endpoint import Endpoint
-from kb.endpoints.failures import shortened
+from kb.endpoints.failures import ERRORS, shortened
 from kb.endpoints.form import most_input_tokens
 
 End = Literal["complete", "cut off", "refused", "failed"]
@@ -76,7 +76,7 @@ def reply_of(answer: object, request: ChatRequest, endpoint: Endpoint) -> ChatRe
     text, logprobs = said or "", _logprobs(choice.get("logprobs"))
     if thoughts and not text and end == "complete" and not endpoint.thinks:
         text, thoughts = thoughts, ""  # the server takes the whole reply for reasoning
-    if thoughts and logprobs:
+    if logprobs and (thoughts or text != content):
         logprobs = tokens_of_answer(logprobs, text) if text else None
     # With hidden thoughts, the tokens may be used up whatever the `finish_reason` is.
     is_cut = end == "cut off" or (n_thoughts > 0 and (not text or n_said >= request.max_tokens))
@@ -201,8 +201,8 @@ _END: Final = re.compile(
 _ANALYSIS: Final = re.compile(r"<\|channel\|>analysis<\|message\|>.*?<\|end\|>(?=\s*[^\s<])", re.IGNORECASE | re.DOTALL)
 """A channel of gpt-oss with the answer directly after its end; elsewhere `<|end|>` may be the end of the answer."""
 _SPECIAL: Final = re.compile(r"<\|[^|]*\|>|</?s>|")
-_AROUND: Final = re.compile(r"\A(?:\s*<\|[^|<>]*\|>)+\s*|\s*(?:<\|[^|<>]*\|>\s*)+\Z")
-"""Special tokens around an answer, such as `<|START_RESPONSE|>`."""
+_AROUND: Final = re.compile(r"\A(?:\s*(?:<\|[^|<>]*\|>|<answer>))+\s*|\s*(?:(?:<\|[^|<>]*\|>|</answer>)\s*)+\Z")
+"""Marks around an answer: special tokens, such as `<|START_RESPONSE|>`, and the tags of models trained to use them."""
 _BLANK_MARKS: Final = str.maketrans({"▁": " ", "Ġ": " ", "Ċ": "\n"})  # of tokenizers, for a blank and a line break
 
 
@@ -222,7 +222,8 @@ def separated(text: str) -> tuple[str, str | None]:
             return _without_tags(f"{thoughts}\n{text[cut.end() :]}"), None
     if begin and not text[begin:].strip() and opened and (before := text[: opened[0].start()].strip()):
         return _without_tags(text[opened[0].start() :]), before
-    return thoughts, _AROUND.sub("", text[begin:]).lstrip() if begin else text
+    answer = _AROUND.sub("", text[begin:])
+    return thoughts, answer.lstrip() if begin else answer
 
 
 def tokens_of_answer(tokens: Sequence[TokenLogprobs], answer: str) -> tuple[TokenLogprobs, ...] | None:
@@ -277,15 +278,24 @@ def chat_of_events(content: str, where: str) -> dict[str, Any]:
         if is_done := data.strip() == "[DONE]":
             break
         event = _mapping(parse_json(data))
-        if event.get("error") and not event.get("choices"):
+        if not (event.get("choices") or event.get("usage")) and any(map(event.get, ERRORS)):
             return dict(event)
         whole |= {field: value for field, value in event.items() if value is not None and field != "choices"}
         for part in map(_mapping, event.get("choices") or ()):
             if not part.get("index"):  # else of another choice
-                choice = _joined(choice, {**part, "message": part.get("delta") or part.get("message")})
-    if not is_done and "finish_reason" not in choice:
+                choice = _with_piece(choice, part)
+    if not is_done and not choice.get("finish_reason"):
         raise ReplyLost(f"{where}: the stream ended before the reply did")
     return whole | ({"choices": [choice]} if choice else {})
+
+
+def _with_piece(choice: dict[str, Any], part: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a choice with its next piece; a message with all pieces, as some servers send last, replaces them."""
+    old, delta = _mapping(choice.get("message")), part.get("delta")
+    new = delta or part.get("message")
+    if not delta and old.get("content") and str(_mapping(new).get("content")).startswith(str(old["content"])):
+        return {**choice, **_joined({}, {**part, "message": {**old, **new}})}
+    return _joined(choice, {**part, "message": new})  # type: ignore[no-any-return]
 
 
 def _joined(old: Any, new: Any, name: str = "") -> Any:  # noqa: ANN401  # JSON values

@@ -59,6 +59,7 @@ class Connection(Client):
             KeyRejected: if the server rejects the key.
             SourceError: the error of the last try.
         """
+        self.check_process()
         key = request_key(self.endpoint.key, request)
         cached = self._cached(key, request)
         if cached is not None:

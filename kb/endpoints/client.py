@@ -10,11 +10,13 @@ import json
 import logging
 import os
 import random
+import re
 import ssl
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from functools import cache, partial
 from typing import Any, ClassVar, Final, TypeVar
+from urllib.parse import urlsplit
 from weakref import WeakValueDictionary
 
 import httpx
@@ -24,6 +26,7 @@ from data.errors import (
     ConnectionRefused,
     FieldmarkError,
     MalformedAnswer,
+    MissingRequirement,
     RateLimited,
     ReplyLost,
     SourceError,
@@ -33,6 +36,7 @@ from data.errors import (
 from data.event_loop import wait_for
 from data.files import Closing
 from data.words import plural
+from kb.addresses import is_loopback
 from kb.endpoints.answer import chat_of_events
 from kb.endpoints.cache import DrawingCache, ReplyCache
 from kb.endpoints.endpoint import Budget, Endpoint
@@ -50,6 +54,8 @@ _PRICE_HINT: Final = (
     "price_per_request (US dollars per drawing) is enough."
 )
 _CERTIFICATE_HINT: Final = "Set SSL_CERT_FILE to a file with the certificate of the authority that signed the server's."
+_EVENTS: Final = re.compile(r"(?:data|event|id|retry)?:")
+_LAST_EVENT: Final = re.compile(r"\s*data:\s*\[DONE\]\s*\Z")  # of a stream, behind whole JSON
 _log: Final = logging.getLogger(__name__)
 
 
@@ -103,10 +109,16 @@ class Client(Closing):
         self._not_before = 0.0
         self._has_answered = False
         self._told: set[str] = set()
+        self._process = os.getpid()
         self._begin()
 
     def _begin(self) -> None:
         """Set the state of a kind of client."""
+
+    def check_process(self) -> None:
+        """Raise RuntimeError in a forked child: it has copies of the sockets, files and locks, but not the thread."""
+        if self._process != os.getpid():
+            raise RuntimeError(f"{self.name} was opened before this process was forked; open another connection in it")
 
     def close(self) -> None:
         """Close the connections and the cache, once all answers to requests that were sent are stored.
@@ -172,10 +184,10 @@ class Client(Closing):
             raise error_of(endpoint, self._key, response.status_code, headers, response.text)
         # A server that echoes requests would put the key into messages, cache and ledger.
         secret, content = self._key if len(self._key) >= _SHORTEST_SECRET else "", response.text.lstrip("\ufeff \r\n")
-        is_streamed = "text/event-stream" in response.headers.get("content-type", "")
         try:
-            if is_streamed or content.startswith(("data:", ":")):
+            if _EVENTS.match(content):  # whatever type the server states: some send JSON as events, and events as text
                 content = json.dumps(chat_of_events(content, endpoint.address))
+            content = _LAST_EVENT.sub("", content)
             answer = parse_json(content, text=lambda text: without_key(text, secret))
         except ValueError:
             said = shortened(without_key(content, self._key)[:400], 80)
@@ -292,11 +304,24 @@ def _certificates(file: str | None, folder: str | None) -> ssl.SSLContext:
 
 
 def _http(endpoint: Endpoint) -> httpx.AsyncClient:
-    return httpx.AsyncClient(
-        verify=_certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")),
-        base_url=endpoint.base_url,
-        headers={"User-Agent": user_agent(None), **ACCEPTED},
-        timeout=httpx.Timeout(None, connect=CONNECT_S),  # each request has its own
-        limits=httpx.Limits(max_connections=None, max_keepalive_connections=endpoint.max_concurrent),
-        event_hooks={"response": [at_most(MAX_ANSWER_BYTES)]},
-    )
+    """Return a client of the proxies in the environment, which cannot reach a server on this machine.
+
+    Raises:
+        MissingRequirement: if these cannot be used.
+    """
+    is_here = is_loopback(urlsplit(endpoint.base_url).hostname or "")
+    try:
+        return httpx.AsyncClient(
+            trust_env=not is_here,
+            verify=_certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")),
+            base_url=endpoint.base_url,
+            headers={"User-Agent": user_agent(None), **ACCEPTED},
+            timeout=httpx.Timeout(None, connect=CONNECT_S),  # each request has its own
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=endpoint.max_concurrent),
+            event_hooks={"response": [at_most(MAX_ANSWER_BYTES)]},
+        )
+    except (ImportError, ValueError, httpx.InvalidURL) as error:  # the errors of httpx for SOCKS and malformed proxies
+        raise MissingRequirement(
+            f"A proxy in the environment cannot be used: {error}",
+            hint="Correct ALL_PROXY, HTTPS_PROXY, HTTP_PROXY or NO_PROXY; for SOCKS: pip install 'httpx[socks]'.",
+        ) from error

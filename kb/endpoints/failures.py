@@ -16,7 +16,6 @@ from data.errors import (
     BadRequest,
     FieldmarkError,
     KeyRejected,
-    MalformedAnswer,
     RateLimited,
     Refused,
     SourceError,
@@ -29,7 +28,7 @@ from kb.addresses import parse_retry_after
 from kb.endpoints.endpoint import Endpoint
 
 _TEXTS: Final = ("message", "msg", "detail", "error", "errors", "error_description", "raw", "loc", "")
-ERRORS: Final = ("error", "errors", "detail", "message", "base_resp")
+ERRORS: Final = ("error", "errors", "detail", "message", "msg", "base_resp")
 """Fields of an answer with status 200 and without contents that tell an error."""
 _CODES: Final = ("code", "type", "error_type", "status", "reason", "param")
 _ANY: Final = range(200, 1000)  # some proxies send statuses from 600
@@ -42,6 +41,8 @@ _ONE_IMAGE_HINT: Final = (
 _NO_IMAGES_HINT: Final = "Use a model that sees images; of llama.cpp, start the server with --mmproj."
 _ADDRESS: Final = "Check base_url and model."
 _REDIRECT_HINT: Final = "Redirects are not followed. Set base_url to the final address."
+_PAGE: Final = re.compile(r"\s*<(?:!doctype html|html|!--)(?:.*?<title[^>]*>\s*([^<]*))?", re.IGNORECASE | re.DOTALL)
+_PAGE_HINT: Final = "A proxy or firewall answered, not the model server. Check base_url and HTTPS_PROXY."
 
 _RULES: Final[tuple[tuple[Collection[int], str, type[FieldmarkError], dict[str, Any]], ...]] = (
     # Among the codes alone: a text may say that the filter is down, and refusals are stored.
@@ -54,20 +55,21 @@ _RULES: Final[tuple[tuple[Collection[int], str, type[FieldmarkError], dict[str, 
      r"|(?:blocked|filtered|rejected) .{0,40}(?:safety|guardrail|moderation)", Refused, {}),
     ((403,), "moderation", Refused, {}),
     ((403,), r"\b(?:limit|quota|credits?)\b", SourceError, _PAY),
+    ((403,), r"\na web page\b", SourceError, {"hint": _PAGE_HINT}),
     ((401,), "", KeyRejected, {}),
     ((403,), "", KeyRejected, {"may_adapt": True}),
     ((200, 400), r"api[ _-]?key[ _]?(?:is )?(?:not valid|invalid|incorrect|missing)|(?:invalid|incorrect) api[ _-]?key",
      KeyRejected, {}),
     ((402,), "", SourceError, _PAY),
     (_ANY, r"insufficient[ _](?:quota|balance|credits?|funds)|out of credits|billing hard limit"
-     r"|credit balance is too low", SourceError, _PAY),
+     r"|credit balance is too low|\bexceeded_current_quota", SourceError, _PAY),
     ((429,), "", RateLimited, {}),
     (_ANY, r"\A429\b", RateLimited, {}),
     ((200,), "rate_limit_exceeded", RateLimited, {}),
     (_ANY, r"(?:try again with|please (?:use|set)) (?:a )?(?:higher|larger)\b.{0,20}tokens"
      r"|(?:increase|raise) (?:the )?max_|model output limit was reached", TooFewTokens, {}),
     # Errors that no other form and no other try mends, whatever their status.
-    (_ANY, r"context[ _-]?(?:length|size|window)|exceed_context|maximum.{0,20}tokens|prompt is too long"
+    (_ANY, r"context[ _-]?(?:length|size|window)|exceed_context|maximum.{0,20}tokens|(?:prompt|input) is too long"
      r"|too many (?:input )?tokens", TooManyTokens, {"hint": _CONTEXT_HINT}),
     (_ANY, r"at most (?:1|one) image|only (?:supports )?(?:1|one|a single) image"
      r"|multiple images (?:are )?not supported", BadRequest, {"hint": _ONE_IMAGE_HINT}),
@@ -77,9 +79,10 @@ _RULES: Final[tuple[tuple[Collection[int], str, type[FieldmarkError], dict[str, 
      r"|no endpoints found that support image", BadRequest, {"hint": _NO_IMAGES_HINT}),
     (_ANY, r"(?:invalid|unknown|no such) model(?! param)"
      r"|model(?:(?!param).){0,80}(?:not found|does not exist|not exist)", BadRequest, {"hint": "Check model."}),
+    (_ANY, r"more system memory", BadRequest, {"hint": "Use a smaller model, or a machine with more memory."}),
     ((200, 503), r"loading model|model\b.{0,100} is (?:currently )?loading|loading the model"
      r"|model.{0,20}not (?:yet )?ready", StillLoading, {}),
-    ((408, 409, *range(502, 1000)), "", SourceUnavailable, {}),
+    ((408, 409, 424, 425, 498, *range(502, 1000)), "", SourceUnavailable, {}),
     ((500,), "", SourceUnavailable, {"may_adapt": True}),
     (range(300, 400), "", SourceError, {"hint": _REDIRECT_HINT}),
     ((413,), "", BadRequest, {}),
@@ -87,14 +90,15 @@ _RULES: Final[tuple[tuple[Collection[int], str, type[FieldmarkError], dict[str, 
     (_ANY, r"unexpected endpoint|page not found|no such endpoint|unknown (?:path|url|route)",
      SourceError, {"hint": _ADDRESS}),
     ((404,), "", SourceError, {"hint": _ADDRESS, "may_adapt": True}),  # perhaps no provider takes all parts
-    ((200,), "", MalformedAnswer, {}),
+    ((405,), "", SourceError, {"hint": _ADDRESS}),
+    ((200,), "", SourceUnavailable, {"may_adapt": True}),
     (_ANY, "", SourceError, {}),
 )  # fmt: skip
 """Statuses, words in the codes (the first line) or texts, and the error that they are, with its arguments.
 
 The first rule that fits holds."""
 _WAIT: Final = re.compile(
-    r"(?:try again|retry)(?: after| in)?:? (\d[\d.hms]*(?: ?(?:ms|mi|s|h)[a-z]*)?)", re.IGNORECASE
+    r"(?:try again|retry|please wait)(?: after| in| for)?:? (\d[\d.hms]*(?: ?(?:ms|mi|s|h)[a-z]*)?)", re.IGNORECASE
 )
 _DURATION: Final = re.compile(
     r"(?:(\d+) ?h[a-z]*)?(?:(\d+) ?m(?:in[a-z]*)?(?![a-z]))?(?:(\d+(?:\.\d+)?) ?(ms|milli[a-z]*|s[a-z]*)?)?"
@@ -112,7 +116,8 @@ def error_of(endpoint: Endpoint, key: str, status: int, headers: Mapping[str, st
         headers: response headers, names in lower case.
         body: the answer, JSON of any form or a text.
     """
-    values = _values(body)
+    page = _PAGE.match(body) if isinstance(body, str) else None
+    values = _values(f"a web page: {page[1] or 'without a title'}" if page else body)
     texts = _texts(values)
     # Masked before it is shortened: half a key would slip through.
     message = shortened("; ".join(shortened(without_key(text, key)) for text in texts))

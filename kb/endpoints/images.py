@@ -93,6 +93,7 @@ class ImageConnection(Client):
             CostStop: if a drawing could exceed the cost limit; those so far are stored.
             NotCached, Refused, SourceError: without any drawing, as `Connection.reply`.
         """
+        self.check_process()
         return await in_background(self._drawn(prompt, n))
 
     async def _drawn(self, prompt: str, n: int) -> Drawings:

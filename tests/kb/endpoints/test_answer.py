@@ -77,6 +77,9 @@ def test_log_probabilities_are_read_in_all_known_forms_without_the_impossible_on
     ):
         found = reply(content="Yes", choice={"logprobs": given}).logprobs
         assert found == (TokenLogprobs(token="Yes", logprob=-0.1, top=(("Yes", -0.1), ("No", -2.4))),), given
+    marked = {"content": [{"token": token, "logprob": -0.1} for token in ("<|begin_of_box|>", "Yes", "<|end_of_box|>")]}
+    boxed = reply(content="<|begin_of_box|>Yes<|end_of_box|>", choice={"logprobs": marked})
+    assert (boxed.text, [each.token for each in boxed.logprobs or ()]) == ("Yes", ["Yes"])
     unknown = reply(content="Yes", choice={"logprobs": {"content": [{"tok": "Yes"}]}})
     assert (unknown.text, unknown.logprobs) == ("Yes", None)
 
@@ -134,4 +137,11 @@ def test_a_streamed_answer_is_the_one_that_is_not_streamed() -> None:
         assert found.logprobs is not None and found.logprobs[0].token == "Yes"
     with pytest.raises(ReplyLost, match="the stream ended before the reply did"):
         chat_of_events(events(*parts[:3], end=""), "m")
+    with pytest.raises(ReplyLost):
+        chat_of_events(events({"choices": [{"delta": {"content": "Ye"}, "finish_reason": ""}]}, end=""), "m")
+    last = {"object": "chat.completion", "choices": [{"message": {"content": "Yes"}, "finish_reason": "stop"}]}
+    for before in (parts[:3], parts[:1]):
+        assert chat_of_events(events(*before, last), "m")["choices"][0]["message"]["content"] == "Yes"
+    failed = {"object": "error", "message": "the engine is dead", "code": 500}
+    assert chat_of_events(events(*parts[:3], failed), "m") == failed
     assert chat_of_events(events(parts[0], {"error": {"message": "busy"}}), "m") == {"error": {"message": "busy"}}

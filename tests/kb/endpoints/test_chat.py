@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import os
+import signal
 import socket
 import traceback
 from contextlib import ExitStack
@@ -14,6 +16,7 @@ from data.errors import (
     ConnectionRefused,
     KeyRejected,
     MalformedAnswer,
+    MissingRequirement,
     RateLimited,
     Refused,
     ReplyLost,
@@ -90,12 +93,14 @@ def test_the_request_payload_follows_the_protocol() -> None:
 def test_a_byte_order_mark_and_signs_of_life_before_an_answer_are_passed_over() -> None:
     choice = {"index": 0, "message": {"content": "red"}, "finish_reason": "stop"}
     answer = json.dumps({"choices": [choice]}).encode()
-    for body in (
-        b"\xef\xbb\xbf" + answer,
-        b"\n \n" + answer,
-        b": working\n\ndata: " + answer + b"\n\ndata: [DONE]\n\n",
+    for body, kind in (
+        (b"\xef\xbb\xbf" + answer, "application/json"),
+        (b"\n \n" + answer, "application/json"),
+        (b": working\n\ndata: " + answer + b"\n\ndata: [DONE]\n\n", "application/json"),
+        (b"event: message\ndata: " + answer + b"\n\n", "text/plain"),
+        (answer + b"\n\ndata: [DONE]\n\n", "text/event-stream"),
     ):
-        with OpenAIServer(Raw(body=body, media_type="application/json")) as server:
+        with OpenAIServer(Raw(body=body, media_type=kind)) as server:
             assert ask(server).text == "red"
 
 
@@ -105,6 +110,28 @@ def test_keys_of_other_providers_are_not_sent(monkeypatch: pytest.MonkeyPatch) -
     with OpenAIServer() as server:
         ask(server)
         assert "secret-of-openai" not in str(server.calls[0].headers)
+
+
+def test_proxies_are_for_other_machines_and_unusable_ones_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALL_PROXY", "gopher://127.0.0.1:9")
+    with OpenAIServer() as server:
+        ask(server)
+    with pytest.raises(MissingRequirement, match="gopher"), Connection(Endpoint(model="m")) as chat:
+        wait_for(chat.reply(request()))
+
+
+def test_a_forked_process_is_told_to_open_a_connection_of_its_own() -> None:
+    with OpenAIServer() as server, Connection(Endpoint(model="m", base_url=server.base_url)) as chat:
+        wait_for(chat.reply(request()))
+        if (child := os.fork()) == 0:
+            signal.alarm(20)
+            try:
+                asyncio.run(chat.reply(request()))
+            except RuntimeError:
+                os._exit(7)
+            finally:
+                os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
 
 
 QUICK = RetryPolicy(first_wait_s=0.01)
@@ -165,9 +192,10 @@ ERRORS: tuple[tuple[Reaction, type[Exception], str], ...] = (
     (Raw(body=b'{"error": {"message": "busy", "code": 503}}'), SourceUnavailable, "busy"),
     (Raw(body=b'{"error": {"message": "no", "code": "content_filter"}}'), Refused, "no"),
     (Raw(body=b'{"error": {"message": "wait", "code": 429}}'), RateLimited, "wait"),
-    (Raw(body=b'{"error": {"message": "odd"}}'), MalformedAnswer, "odd"),
+    (Raw(body=b'{"error": {"message": "odd"}}'), SourceUnavailable, "odd"),
+    (Raw(body=b'{"code": 401, "msg": "token expired", "success": false}'), KeyRejected, "401: API key in TEST_KEY"),
     (Raw(body=b'{"object": "error", "message": "the maximum is 9 tokens", "code": 400}'), TooManyTokens, "the maximum"),
-    (Raw(body=b'{"base_resp": {"status_code": 1, "status_msg": "odd"}, "choices": null}'), MalformedAnswer, "200: odd"),
+    (Raw(body=b'{"base_resp": {"status_code": 1, "status_msg": "odd"}, "choices": null}'), SourceUnavailable, ": odd"),
     (Status(status=500, error="oops"), SourceUnavailable, "500: oops"),
     (Status(status=302, headers={"location": "http://127.0.0.1:9/"}), SourceError, "302"),
     (Status(status=429, headers={"retry-after": "7"}), RateLimited, "429"),

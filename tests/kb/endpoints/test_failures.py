@@ -14,6 +14,7 @@ from data.errors import (
     SourceUnavailable,
     StillLoading,
     TooFewTokens,
+    TooManyTokens,
 )
 from kb.endpoints.endpoint import Endpoint
 from kb.endpoints.failures import error_of
@@ -37,6 +38,7 @@ def test_the_texts_of_every_form_of_error_are_read() -> None:
         ({"error": {"message": "Provider error", "metadata": {"raw": raw}}}, ": Provider error; at most 1 image"),
         ({"reply": "not now"}, ": not now"),
         ("plain text", ": plain text"),
+        ("<html>\n<head><title>502 Bad\n Gateway</title></head>", ": a web page: 502 Bad Gateway"),
         ({}, ""),
     ):
         assert str(failure(422, body)) == f"m@h: 422{expected}", body
@@ -53,6 +55,7 @@ def test_the_wait_is_found_wherever_a_server_states_it() -> None:
         ({"error": {"message": "Please retry in 120ms"}}, {}, 0.12),
         ({"error": {"message": "Try again in 2 minutes"}}, {}, 120.0),
         ({"error": {"message": "Please try again in 7m12.5s. Visit"}}, {}, 432.5),
+        ({"message": "Please wait 43 seconds before retrying."}, {}, 43.0),
         ({"error": {"message": "Please retry after 300 milliseconds."}}, {}, 0.3),
         ({}, {"x_ratelimit_reset_requests": "1m30s", "x_ratelimit_remaining_requests": "0"}, 90.0),
         ({}, {"x_ratelimit_reset_tokens": "6m0s", "x_ratelimit_remaining_tokens": "900"}, None),
@@ -99,6 +102,13 @@ def test_what_no_other_request_mends_is_told_apart() -> None:
         (404, "No endpoints found that can handle the requested parameters.", SourceError, True, "Check base_url"),
         (400, "Output blocked by content filtering policy", Refused, False, ""),
         (400, "Unknown parameter: 'moderation'", BadRequest, True, ""),
+        (403, "<!DOCTYPE html><html><title>Attention Required!</title>", SourceError, False, "A proxy or firewall"),
+        (500, "model requires more system memory (8.4 GiB) than is available", BadRequest, False, "smaller model"),
+        (400, "Input is too long for requested model.", TooManyTokens, False, "larger context"),
+        (429, {"error": {"type": "exceeded_current_quota_error"}}, SourceError, False, "no credit"),
+        (405, "no", SourceError, False, "Check base_url and model."),
+        (424, "Request failed during generation", SourceUnavailable, False, ""),
+        (200, "logprobs is not supported", SourceUnavailable, True, ""),
         (302, "", SourceError, False, "final address"),
         (999, "no", SourceUnavailable, False, ""),
         (503, "content_filter is temporarily unavailable", SourceUnavailable, False, ""),

@@ -22,6 +22,9 @@ from kb.endpoints.answer import separated, tokens_of_answer
         ("<|channel|>analysis<|message|>Yes?<|end|><|start|>assistant<|channel|>final<|message|>No.",
          "Yes?<|end|><|start|>assistant", "No."),
         ("<think></think>\n\nNo.", "", "No."),
+        ("No.<|end|>", "", "No."),
+        ("<|begin_of_box|>No.<|end_of_box|>", "", "No."),
+        ("<think>Yes?</think><answer>No.</answer>", "Yes?", "No."),
         ("<think>one</think>Hm.<think>two</think>No.", "oneHm.two", "No."),
         ("<think>Yes? It has a", "Yes? It has a", None),  # cut off while thinking
         ("<think>one</think>No.<think>or", "one\nor", None),
@@ -80,7 +83,6 @@ def test_ordinary_words_are_no_marks_of_thoughts() -> None:
         "analysis of the plumage: a crest",
         "The final analysis: Yes",
         "An assistant: final",
-        "No.<|end|>",
         "No.<|end|>\n\nWhat is a crest?",
     ):
         assert separated(text) == ("", text)
