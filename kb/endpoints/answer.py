@@ -57,7 +57,8 @@ def reply_of(answer: object, request: ChatRequest, endpoint: Endpoint) -> ChatRe
     n_in, n_said, total, n_thoughts = tokens_of(
         whole, "prompt_tokens", "completion_tokens", "total_tokens", "reasoning_tokens"
     )
-    n_out = max(n_said, total - n_in) if n_in else n_said  # some servers count the reasoning in their total alone
+    # Some servers count the reasoning in their total alone, or apart from both.
+    n_out = max(n_said + (n_thoughts if n_thoughts > n_said else 0), total - n_in if n_in else 0)
     used: dict[str, Any] = {"input_tokens": n_in, "output_tokens": n_out}
     refusal = _mapping(message).get("refusal")
     if refusal or end == "refused":

@@ -54,7 +54,8 @@ _PRICE_HINT: Final = (
     "price_per_request (US dollars per drawing) is enough."
 )
 _CERTIFICATE_HINT: Final = "Set SSL_CERT_FILE to a file with the certificate of the authority that signed the server's."
-_EVENTS: Final = re.compile(r"(?:data|event|id|retry)?:")
+_ALIVE: Final = re.compile(r"\A(?:[\ufeff\s]|:[^\n]*\n)+")  # a byte order mark, blank lines and comments of a stream
+_EVENTS: Final = re.compile(r"(?:data|event|id|retry):")
 _LAST_EVENT: Final = re.compile(r"\s*data:\s*\[DONE\]\s*\Z")  # of a stream, behind whole JSON
 _log: Final = logging.getLogger(__name__)
 
@@ -183,7 +184,7 @@ class Client(Closing):
             headers = {name.lower(): value for name, value in response.headers.items()}
             raise error_of(endpoint, self._key, response.status_code, headers, response.text)
         # A server that echoes requests would put the key into messages, cache and ledger.
-        secret, content = self._key if len(self._key) >= _SHORTEST_SECRET else "", response.text.lstrip("\ufeff \r\n")
+        secret, content = self._key if len(self._key) >= _SHORTEST_SECRET else "", _ALIVE.sub("", response.text)
         try:
             if _EVENTS.match(content):  # whatever type the server states: some send JSON as events, and events as text
                 content = json.dumps(chat_of_events(content, endpoint.address))
@@ -304,10 +305,10 @@ def _certificates(file: str | None, folder: str | None) -> ssl.SSLContext:
 
 
 def _http(endpoint: Endpoint) -> httpx.AsyncClient:
-    """Return a client of the proxies in the environment, which cannot reach a server on this machine.
+    """Return a client with the certificates and proxies of the environment; these cannot reach this machine.
 
     Raises:
-        MissingRequirement: if these cannot be used.
+        MissingRequirement: if they cannot be used.
     """
     is_here = is_loopback(urlsplit(endpoint.base_url).hostname or "")
     try:
@@ -320,8 +321,9 @@ def _http(endpoint: Endpoint) -> httpx.AsyncClient:
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=endpoint.max_concurrent),
             event_hooks={"response": [at_most(MAX_ANSWER_BYTES)]},
         )
-    except (ImportError, ValueError, httpx.InvalidURL) as error:  # the errors of httpx for SOCKS and malformed proxies
-        raise MissingRequirement(
-            f"A proxy in the environment cannot be used: {error}",
-            hint="Correct ALL_PROXY, HTTPS_PROXY, HTTP_PROXY or NO_PROXY; for SOCKS: pip install 'httpx[socks]'.",
-        ) from error
+    except (ImportError, ValueError, httpx.InvalidURL) as error:  # ImportError: a SOCKS proxy
+        hint = "Correct ALL_PROXY, HTTPS_PROXY, HTTP_PROXY or NO_PROXY. SOCKS needs pip install 'httpx[socks]'."
+        raise MissingRequirement(f"A proxy in the environment cannot be used: {error}", hint=hint) from error
+    except OSError as error:
+        hint = "Correct or unset SSL_CERT_FILE and SSL_CERT_DIR."
+        raise MissingRequirement(f"The certificates of the environment cannot be read: {error}", hint=hint) from error

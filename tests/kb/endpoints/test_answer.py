@@ -64,6 +64,8 @@ def test_tokens_that_only_the_total_shows_are_paid_for() -> None:
         assert reply(content="Yes", usage=unknown).cost_usd == pytest.approx((17 + 16 + 50) * 1e-6), "the most possible"
     hidden = {"prompt_tokens": 7, "completion_tokens": 2, "completion_tokens_details": {"reasoning_tokens": 3_000}}
     assert reply(content="Yes", usage=hidden).finish == "stop", "the limit of 50 does not count them"
+    apart = {"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9, "reasoning_tokens": 3_000}
+    assert [reply(content="Yes", usage=each).output_tokens for each in (hidden, apart)] == [3_002, 3_002]
     assert reply(content="Yes", usage=hidden | {"completion_tokens": 50}).finish == "length"
 
 

@@ -97,6 +97,7 @@ def test_a_byte_order_mark_and_signs_of_life_before_an_answer_are_passed_over() 
         (b"\xef\xbb\xbf" + answer, "application/json"),
         (b"\n \n" + answer, "application/json"),
         (b": working\n\ndata: " + answer + b"\n\ndata: [DONE]\n\n", "application/json"),
+        (b": working\r\n\r\n: working\r\n\r\n" + answer, "application/json"),
         (b"event: message\ndata: " + answer + b"\n\n", "text/plain"),
         (answer + b"\n\ndata: [DONE]\n\n", "text/event-stream"),
     ):
@@ -112,12 +113,14 @@ def test_keys_of_other_providers_are_not_sent(monkeypatch: pytest.MonkeyPatch) -
         assert "secret-of-openai" not in str(server.calls[0].headers)
 
 
-def test_proxies_are_for_other_machines_and_unusable_ones_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_proxies_are_for_other_machines_and_unusable_settings_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALL_PROXY", "gopher://127.0.0.1:9")
     with OpenAIServer() as server:
         ask(server)
-    with pytest.raises(MissingRequirement, match="gopher"), Connection(Endpoint(model="m")) as chat:
-        wait_for(chat.reply(request()))
+    for words in ("gopher", "No such file"):
+        with pytest.raises(MissingRequirement, match=words), Connection(Endpoint(model="m")) as chat:
+            wait_for(chat.reply(request()))
+        monkeypatch.setenv("SSL_CERT_FILE", "/nowhere.pem")
 
 
 def test_a_forked_process_is_told_to_open_a_connection_of_its_own() -> None:
