@@ -70,9 +70,6 @@ class Endpoint:
                 "api_key_env: expected the name of an environment variable, got something else",
                 hint='Put the key into a variable and its name here: export MY_KEY=...; api_key_env = "MY_KEY".',
             )
-        for name in ("price_in", "price_out", "price_per_request"):
-            if (getattr(self, name) or 0) < 0:
-                raise ConfigError(f"{name}: expected a price of 0 US dollars or more, got {getattr(self, name)}")
         if not self.model:
             raise ConfigError("model: expected the name of a model, got an empty text")
         if taken := sorted(OURS & set(self.extra_body)):

@@ -310,7 +310,6 @@ def test_an_invalid_endpoint_is_refused_without_showing_secrets() -> None:
         {"api_key_env": "sk-secret"}, {"api_key_env": "AIzaSyD4secret9fG7hJkL0"},
         {"api_key_env": "hf_secretsecretABCDEF"}, {"api_key_env": "sk_live_secret_0123456"},
         {"extra_body": {"messages": []}}, {"extra_body": {"max_tokens": 9, "top_k": 1}},
-        {"price_in": -1}, {"price_out": -0.5}, {"price_per_request": -1},
     )  # fmt: skip
     for wrong in wrongs:
         with pytest.raises(ConfigError) as caught:
