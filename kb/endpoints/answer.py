@@ -295,7 +295,7 @@ def _with_piece(choice: dict[str, Any], part: Mapping[str, Any]) -> dict[str, An
     old, delta = _mapping(choice.get("message")), part.get("delta")
     new = delta or part.get("message")
     if not delta and old.get("content") and str(_mapping(new).get("content")).startswith(str(old["content"])):
-        return {**choice, **_joined({}, {**part, "message": {**old, **new}})}
+        return {**choice, **_joined({}, {**part, "message": {**old, **_mapping(new)}})}
     return _joined(choice, {**part, "message": new})  # type: ignore[no-any-return]
 
 
