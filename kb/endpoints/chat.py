@@ -157,7 +157,9 @@ class Connection(Client):
                 is_first_fault = failure.retryable and n_faults == 1  # it may pass: first the same request
                 if not failure.may_adapt or is_first_fault or _optional_parts(request, form) in self._taken:
                     raise
-                async with self._ladder:  # one request looks for the form, the others use it
+                async with self._ladder:  # one request looks for the form; the others, and other connections, use it
+                    if self._cache is not None:
+                        self._learnt = replace(self._learnt, form=self._cache.learnt(self.endpoint).form)
                     if self.form == form:
                         found = await self._in_another_form(key, request, failure, is_least=is_least)
                         if found is None:

@@ -22,6 +22,7 @@ FIRST_WORDS: Final = ("yes", "no")  # a reply may be cut off after one of them
 LEAST_MASS: Final = 0.01  # of yes and no together: below it a token is not an answer
 # Characters around a word in a token: blanks and their marks, quotes, punctuation, asterisks of Markdown.
 _AROUND: Final = " \t\r\n▁Ġ\"'“”‘’`*_.,;:!?()[]{}<>"
+_BLANKS: Final = str.maketrans("▁ĠĊ", "  \n")  # marks of blanks in tokens
 _WORD: Final = re.compile(r"\b(yes|no)\b", re.IGNORECASE)
 _FINAL: Final = re.compile(r"\banswer\b[\s*_\"'`]*[:=-][\s*_\"'`(]*(yes|no)\b", re.IGNORECASE)
 _OR: Final = re.compile(r"[\s*_\"'`]*(?:/|\||\bor\b|\band\b)[\s*_\"'`]*(?:yes|no)\b", re.IGNORECASE)  # "Yes/No" is none
@@ -111,7 +112,7 @@ def token_at(tokens: Sequence[TokenLogprobs], offset: int) -> TokenLogprobs | No
 
 def text_of(reply: ChatReply) -> str:
     """Return the text of a reply, joined from its tokens where it has some, so that spans fit them."""
-    return "".join(token.token for token in reply.logprobs) if reply.logprobs else reply.text
+    return "".join(token.token for token in reply.logprobs).translate(_BLANKS) if reply.logprobs else reply.text
 
 
 def reason_of(text: str, answer: tuple[int, int] | None) -> str:

@@ -77,11 +77,17 @@ def test_the_ladder_is_climbed_once_for_all_requests_and_runs(tmp_path: Path) ->
 
     with OpenAIServer(refusing(temperature=0.0, top_logprobs=20)) as server:
         endpoint = Endpoint(model="m", base_url=server.base_url)
-        with Connection(endpoint, cache=ReplyCache(tmp_path / "r"), retry=QUICK) as chat:
+        with (
+            Connection(endpoint, cache=ReplyCache(tmp_path / "r"), retry=QUICK) as chat,
+            Connection(endpoint, cache=ReplyCache(tmp_path / "r"), retry=QUICK) as opened_before,
+        ):
             asyncio.run(several(chat))
             assert chat.form == Form(temperature=False, logprobs=5)
+            climbed = server.n_calls
+            assert climbed <= 8 + 9 + 7, "eight at once are refused, one climbs, seven are asked again"
+            wait_for(opened_before.reply(replace(ASKED, seed=2)))
+            assert server.n_calls == climbed + 2, "the form is read again before it is looked for"
         climbed = server.n_calls
-        assert climbed <= 8 + 9 + 7, "eight at once are refused, one climbs, seven are asked again"
         with Connection(endpoint, cache=ReplyCache(tmp_path / "r"), retry=QUICK) as chat:
             wait_for(chat.reply(ASKED))
             assert server.n_calls == climbed + 1

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from data.records import ChatReply, Judgement, TokenLogprobs
-from rerank.judges.answers import answer_span, majority, numbered_spans, probability_of_yes, stated, word_of
+from rerank.judges.answers import answer_span, majority, numbered_spans, probability_of_yes, stated, text_of, word_of
 from tests.rerank.scripted import token
 
 
@@ -44,6 +44,8 @@ def test_the_position_of_the_answer_is_found() -> None:
     ):
         span = answer_span(text, is_reasoned=is_reasoned)
         assert (text[slice(*span)] if span else None) == expected, text
+    marked = text_of(ChatReply(text="Yes", model="m", logprobs=(token("Ċ"), token("ĠYes"))))
+    assert answer_span(marked, is_reasoned=False) == (2, 5)
     for text in ("Yes/No", "Yes or no", "**Yes** and **no**", "no|yes: it depends", "Answer: yes/no"):
         assert answer_span(text, is_reasoned=False) is None, text
         assert numbered_spans(f"1. {text.removeprefix('Answer: ')}\n2. No", 2)[0] is None, text
