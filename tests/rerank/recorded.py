@@ -317,7 +317,7 @@ CASES: dict[str, dict[str, Case]] = {
         "refused questions": case(fault=at("visa questions", MalformedAnswer("no"))),
         "server down": case(fault=at("visa questions", SourceUnavailable("503"))),
         "refused answer": case(fault=lambda asked: Refused("No.") if asked.photos and "Where?" in asked.text else None),
-        "a text model answers nothing": case(fault=at("visa questions", '{"phrases": [], "questions": ["A?"]}')),
+        "a text model answers nothing": case(fault=at("visa questions", '{"phrases": [3, " "], "questions": ["A?"]}')),
         "uncertain": case(fault=lambda asked: "Uncertain." if "Where?" in asked.text and asked.photos else None),
     },
     "visret": {
