@@ -13,7 +13,7 @@ from data.errors import ConfigError
 from data.files import sha256_hex
 
 _BLANK: Final = frozenset(("Cc", "Zl", "Zp", "Zs"))
-_INVISIBLE: Final = frozenset(("Cf", "Co", "Cn"))
+_INVISIBLE: Final = frozenset(("Cf", "Co", "Cn", "Cs"))
 # Each also carries a byte that no person sees.
 _VARIATION_SELECTORS: Final = (range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0))
 _BRACKETS: Final = str.maketrans(dict.fromkeys("<＜﹤", "‹") | dict.fromkeys(">＞﹥", "›"))

@@ -136,7 +136,6 @@ class Article:
     sections: tuple[Section, ...] = ()
     figures: tuple[Figure, ...] = ()
     infobox: Infobox | None = None
-    categories: tuple[str, ...] = ()
     is_disambiguation: bool = False
 
     def section_text(self, section: Section) -> str:
@@ -161,7 +160,6 @@ class FetchedPage:
     body: str
     media_type: Literal["text/html", "text/plain", "application/json"]
     source: Source
-    categories: tuple[str, ...] = ()
     properties: Mapping[str, str] = field(default_factory=dict)
     titles: Mapping[str, str] = field(default_factory=dict)
     """Language code -> title of the same article, in a wiki of another language than English and in those asked for."""

@@ -16,6 +16,7 @@ from string import Template
 from typing import TYPE_CHECKING, Final, Literal
 
 from data.frames import Columns, frame_of
+from data.prompts import one_line
 from data.records import Anchor, Source, SpeciesEntry, Term
 from kb.checklist.stored.stored_checklist import StoredChecklist
 from kb.licences import Freedom, licence_freedom
@@ -253,7 +254,6 @@ OWN = "your own"
 UNKNOWN_AUTHOR = "unknown author"
 ADAPTATION = "Its summaries are adaptations, shortened and changed, under the same licence."
 OWN_TEXTS = "Written for Fieldmark, part of the program and under its licence."
-_STEERING = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")  # control characters and direction marks
 
 
 Credit = TextCredit | PhotoCredit
@@ -261,9 +261,8 @@ Credit = TextCredit | PhotoCredit
 
 def as_text(credits: Credits) -> str:
     """Return the credits as plain text, one line per text and photo."""
-    parts = [[" ".join(line.split()) for line in part] for part in _parts(credits) if part]
-    # Otherwise an author's name from a wiki could add lines, or control a terminal.
-    return "\n\n".join("\n".join(_STEERING.sub("", line) for line in part) for part in parts)
+    # In one line each: otherwise an author's name from a wiki could add lines, or control a terminal.
+    return "\n\n".join("\n".join(map(one_line, part)) for part in _parts(credits) if part)
 
 
 def _parts(credits: Credits) -> list[list[str]]:

@@ -20,6 +20,7 @@ from bs4.dammit import EncodingDetector
 from data.codec import load_json
 from data.errors import BadInput, MissingDependency
 from data.files import sha256_hex
+from data.prompts import one_line
 from kb.licences import licence_in, short_licence
 from kb.sources.plain_text import remove_hidden, soup_of, title_of, visible
 
@@ -265,7 +266,7 @@ def as_markdown(blocks: Iterable[tuple[int, str]]) -> str:
     r"""Return `(level, text)` blocks as Markdown; level 0 is a paragraph, 1 to 6 are headings."""
     lines = []
     for level, text in blocks:
-        line = _AS_HEADING.sub("", " ".join(visible(text.replace("\n", " ")).split()))
+        line = _AS_HEADING.sub("", one_line(text))
         if line:
             lines.append(f"{'#' * max(2, level)} {line}" if level else line)
     return "\n\n".join(lines)

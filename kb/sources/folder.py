@@ -174,7 +174,7 @@ class FolderSource(ArticleSource):
             from kb.sources.mediawiki.article_parser import parse_article
 
             article = parse_article(fetched.body, source=fetched.source)
-            return replace(article, figures=figures, categories=(), is_disambiguation=False)
+            return replace(article, figures=figures, is_disambiguation=False)
         return replace(super().parse(fetched), figures=figures)
 
     def fetch_anchors(

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from data.prompts import one_line
 from data.records import Section
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def visible(text: str) -> str:
 
 def title_of(text: str) -> str:
     """Return a title in one line of at most 300 characters."""
-    return " ".join(visible(text.replace("\n", " ")).split())[:MAX_TITLE]
+    return one_line(text)[:MAX_TITLE]
 
 
 def soup_of(html: str, parser: str = "html.parser") -> BeautifulSoup:
@@ -117,8 +118,7 @@ _HIDDEN_CLASSES = (
     ".screen-reader-text"
 )
 MAX_CSS_CHARACTERS = 1_000_000
-MAX_RULES = 20_000
-"""Of a page with more rules or characters of them, none counts."""
+"""Of a page with more of them, no rule counts."""
 MAX_COMPARISONS = 300_000
 """Of elements with style rules: a second. Further elements count as shown."""
 _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
@@ -128,7 +128,7 @@ _ATTRIBUTE = re.compile(r"\[\s*([\w-]+)[^\]]*\]?")
 _STATE = re.compile(r":(?:hover|focus|active|target|before|after|root|host)|::")
 _FONT_SIZE = re.compile(r"(?:^|\s)(0|[\d.]+(?:[a-z]+|%))(?=[/\s]|$)")
 _SIDES = ("left", "right", "top", "bottom")
-_INHERITED = ("visibility", "font-size", "color")
+_INHERITED = frozenset(("visibility", "font-size", "color"))
 _SIZES = ("width", "height", "max-width", "max-height")
 _UNIT, _EM = "(?:px|pt|%)?", "(?:em|rem|ch|vw|vh)"
 _ZERO = rf"-?(?:0+(?:\.0*)?|\.0+)(?:{_UNIT}|{_EM})"
@@ -183,41 +183,30 @@ def remove_hidden(root: Tag) -> None:
     """
     tags, left = [(tag, {*_keys(tag)}) for tag in root.find_all(True)], MAX_COMPARISONS
     rules = _rules(root, set().union(*(keys for _, keys in tags)))
-    styles: list[tuple[Tag, _Style]] = []
+    hidden = {id(tag) for tag in root.select(_HIDDEN_CLASSES)}
+    hidden_in: dict[int, set[str]] = {}  # a tag may show itself in one whose text is hidden
     for tag, keys in tags:
+        if tag.decomposed:
+            continue
         near = [rule for key in keys & rules.keys() for rule in rules[key]] if left > 0 else []
         found = [rule for rule in near if rule.parts[0] <= keys]
         around = [{*_keys(parent)} for parent in tag.parents] if any(len(rule.parts) > 1 for rule in found) else []
         left -= len(near) + len(around) * len(found)
         fitting = [rule for rule in found if _fits(rule, around)] if left > 0 else []
-        if fitting or tag.has_attr("style") or tag.has_attr("hidden") or tag.name in ("template", "dialog"):
-            styles.append((tag, _style(tag, fitting)))
-    shown_below: set[tuple[int, str]] = set()
-    hides: dict[tuple[int, str], bool] = {}
-    for tag, style in styles:
-        for name in style.keys() & _INHERITED:
-            is_hiding = _hides(style, (name,))
-            is_showing = not is_hiding and _changes(name, style) and not _RELATIVE.fullmatch(style[name])
-            if is_hiding or is_showing:
-                hides[id(tag), name] = is_hiding and not _stays(tag)
-            for parent in tag.parents if is_showing else ():
-                if (id(parent), name) in shown_below:
-                    break
-                shown_below.add((id(parent), name))
-    hidden = [*root.select(_HIDDEN_CLASSES)]
-    for tag, style in styles:
-        if _hides({name: value for name, value in style.items() if (id(tag), name) not in shown_below}):
-            hidden.append(tag)
-    for tag in hidden:
-        if not tag.decomposed and not _stays(tag):
+        style = _style(tag, fitting)
+        if (id(tag) in hidden or _hides(style, _OF_USE - _INHERITED)) and not _stays(tag):
             tag.decompose()
-    hidden_in: dict[int, set[str]] = {}  # of a tag that shows an element in it, only the text beside it goes
-    for tag, _ in tags if hides else ():
-        if not tag.decomposed:
-            above = hidden_in.get(id(tag.parent), set())
-            hidden_in[id(tag)] = {name for name in _INHERITED if hides.get((id(tag), name), name in above)}
-            for string in tag.find_all(string=True, recursive=False) if hidden_in[id(tag)] else ():
-                string.extract()
+            continue
+        found_in = hidden_in[id(tag)] = set(hidden_in.get(id(tag.parent), ()))
+        for name in style.keys() & _INHERITED:
+            if _hides(style, (name,)) and not _stays(tag):
+                found_in.add(name)
+            elif _changes(name, style) and not _RELATIVE.fullmatch(style[name]):
+                found_in.discard(name)
+        if "visibility" in found_in and tag.name == "img":
+            tag.decompose()
+        for string in tag.find_all(string=True, recursive=False) if found_in else ():
+            string.extract()
 
 
 def _stays(tag: Tag) -> bool:
@@ -237,7 +226,6 @@ def _rules(root: Tag, keys: set[str]) -> dict[str, list[_Rule]]:
     pieces = re.split(r"([{}])", _COMMENT.sub(" ", css)) if len(css) <= MAX_CSS_CHARACTERS else []
     found: dict[str, list[_Rule]] = {}
     around: list[str] = []
-    n_rules = 0
     for place, (text, brace) in enumerate(zip(pieces[::2], pieces[1::2], strict=False)):
         if brace == "{":
             around.append(text.rsplit(";", 1)[-1].strip())
@@ -248,11 +236,10 @@ def _rules(root: Tag, keys: set[str]) -> dict[str, list[_Rule]]:
         declared = _declared(text)
         for selector in selectors.split(",") if declared else ():
             rule = _rule(selector.strip(), declared, place, is_certain=not around)
-            n_rules += 1
             if rule.declared and keys >= set().union(*rule.parts) and not _STATE.search(selector):
                 key = max(rule.parts[0], default="*", key=lambda each: (each[0] == "#", each[0] == ".", each))
                 found.setdefault(key, []).append(rule)
-    return found if n_rules <= MAX_RULES else {}
+    return found
 
 
 def _css(style: Tag) -> str:

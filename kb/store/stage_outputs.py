@@ -40,7 +40,6 @@ class FetchOutput:
     sha256: str
     media_type: Literal["text/html", "text/plain", "application/json"]
     source: Source
-    categories: tuple[str, ...] = ()
     properties: Mapping[str, str] = field(default_factory=dict)
     titles: Mapping[str, str] = field(default_factory=dict)
     """Language code -> title of the same article."""

@@ -75,6 +75,8 @@ class FaultyWiki(LoopbackServer):
         self.most_at_once = 0
         self.delay_s = 0.0
         self.categories: dict[str, list[str]] = {}
+        self.marks: dict[str, dict[str, Any]] = {}
+        """Title -> categories and properties of a parsed page."""
         self.revisions: dict[str, int] = {}
         self.language = "en"
         self.licence = {"text": "Creative Commons Attribution-Share Alike 4.0", "url": ""}
@@ -149,7 +151,7 @@ class FaultyWiki(LoopbackServer):
         if title not in self.pages:
             return {"error": {"code": "missingtitle", "info": "The page you specified doesn't exist."}}
         found = {"title": title, "revid": self._revision(title), "text": self.pages[title]}
-        return {"parse": {**found, "categories": [], "properties": {}}}
+        return {"parse": {**found, "categories": [], "properties": {}, **self.marks.get(title, {})}}
 
     def _query(self, fields: dict[str, str]) -> Any:
         answer: dict[str, Any] = {}

@@ -104,7 +104,6 @@ def _step(layout: Layout, key: str, mark: str, result: FetchedPage | LeftOut | F
         sha256=layout.articles.write(result.body.encode()),
         media_type=result.media_type,
         source=result.source,
-        categories=result.categories,
         properties=result.properties,
         titles=result.titles,
         retrieved_at=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -129,7 +128,6 @@ def read_article(layout: Layout, source: ArticleSource, subject_id: str, output:
         body=layout.articles.read(output.sha256).decode(),
         media_type=output.media_type,
         source=output.source,
-        categories=output.categories,
         properties=output.properties,
     )
     return source.parse(fetched)

@@ -6,7 +6,6 @@ Reads the HTML of `action=parse` and saved pages, of old and new MediaWikis and 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
 
 from bs4 import BeautifulSoup, Tag
 
@@ -35,25 +34,13 @@ BLOCKS = frozenset((
     "tr", "td", "th", "figcaption", "hr",
 ))  # fmt: skip
 _BREAK, _HEADING = "\x1e", "\x1d"  # between blocks, and before the level of a heading
-_DISAMBIGUATION_CATEGORY = re.compile(
-    r"^(?:all )?(?:article |human name |place name )?(?:disambiguation pages|disambiguations?)$"
-    r"|\bdisambiguation pages$|^set index articles on animal|^animal common name disambiguation"
-    r"|homonymie|begriffsklärung",
-    re.IGNORECASE,
-)
 _REFERS_TO = re.compile(
     r"\b(?:may|can|could|might) (?:also )?(?:refer|mean|be used)(?: to)?(?: any of)?(?: the following)?\s*:?\s*$", re.I
 )
 _MARKS = "#disambigbox, #disambig, .dmbox-disambig, .disambig, .dmbox, table.disambigbox"
 
 
-def parse_article(
-    html: str,
-    *,
-    source: Source,
-    categories: Iterable[str] = (),
-    properties: Mapping[str, str] | None = None,
-) -> Article:
+def parse_article(html: str, *, source: Source) -> Article:
     """Return the article in the HTML of a page.
 
     Its text has a paragraph per line and an empty line between sections, without headings, notes, tables and captions.
@@ -63,8 +50,6 @@ def parse_article(
     Args:
         html: a reply of `action=parse`, or a saved page.
         source: title, address, revision and licence.
-        categories: names without namespace; hidden ones too.
-        properties: page properties; `disambiguation` marks such a page.
     """
     soup = soup_of(html)
     remove_hidden(soup)
@@ -73,8 +58,6 @@ def parse_article(
         tag.decompose()
     for tag in root.find_all(("br", "div", "p", "li", "tr")):
         tag.insert(0, " ")  # else words of table cells and captions run together
-    shown = (clean(link.get_text()) for link in soup.select("#mw-normal-catlinks li a, #mw-hidden-catlinks li a"))
-    names = tuple(dict.fromkeys(categories)) or tuple(dict.fromkeys(shown))
     is_marked = root.select_one(_MARKS) is not None
     table = find_taxobox(root)
     infobox = read_taxobox(table) if table is not None else None
@@ -89,14 +72,9 @@ def parse_article(
         sections=sections,
         figures=figures,
         infobox=infobox,
-        categories=names,
         is_disambiguation=infobox is None
         and (
-            is_marked
-            or "disambiguation" in (properties or {})
-            or any(_DISAMBIGUATION_CATEGORY.search(name.replace("_", " ")) for name in names)
-            or "__DISAMBIG__" in text
-            or bool(passages[0].blocks and _REFERS_TO.search(passages[0].blocks[0]))
+            is_marked or "__DISAMBIG__" in text or bool(passages[0].blocks and _REFERS_TO.search(passages[0].blocks[0]))
         ),
     )
 

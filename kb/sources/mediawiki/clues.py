@@ -127,13 +127,13 @@ def match_page(clues: Clues, taxon: Taxon, titles: tuple[str, ...]) -> Match:
     if stated in taxon.synonyms:
         return Match.SYNONYM
     names = {fold(name) for name in taxon.names}
-    has_title = any(fold(without_qualifier(title)) in names for title in titles)
+    has_title = any(fold(bird_name(title)) in names for title in titles)
     if stated is not None:
         is_renamed = has_title and (
             epithet_stem(stated) == epithet_stem(taxon.scientific_name)
             or (
                 stated.split()[0] == taxon.scientific_name.split()[0]
-                and fold(without_qualifier(titles[0])) == fold(taxon.common_name)
+                and fold(bird_name(titles[0])) == fold(taxon.common_name)
             )
         )
         return Match.MENTION if is_renamed else Match.NO
@@ -153,8 +153,8 @@ def match_page(clues: Clues, taxon: Taxon, titles: tuple[str, ...]) -> Match:
     return Match.NAME if is_kin or is_bird or is_unclassified else Match.NO
 
 
-def without_qualifier(title: str) -> str:
-    """Return a title without a bracketed qualifier for animals."""
+def bird_name(title: str) -> str:
+    """Return a title without a qualifier for animals; others stay, as in "Merlin (film)"."""
     return re.sub(r" \((?:bird|birds|species|animal|passerine|parrot|duck|owl|wader|seabird|raptor)\)$", "", title)
 
 

@@ -12,6 +12,7 @@ from urllib.parse import parse_qs, unquote
 from bs4 import Tag
 
 from data.records import Article, Figure, LeftOut
+from data.words import without_qualifier
 from kb import reasons
 from kb.addresses import split_address
 from kb.checklist.avilist import CLASS_NAME, load_checklist
@@ -325,8 +326,8 @@ class _Reader:
             self._species or "",
             *(" ".join(each.groups()) for s in synonyms for each in _BINOMIAL.finditer(s)),
         ]
-        self._title = re.sub(r"\s*\([^)]*\)$", "", article.source.title)
-        self._english = [name for name in (self._title, box.name if box is not None else "") if name]
+        names = (without_qualifier(article.source.title), box.name if box is not None else "")
+        self._english = [name for name in names if name]
 
     @cached_property
     def _names(self) -> frozenset[str]:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from data.records import HIGHER_RANKS, LeftOut, PageRef, Taxon, taxon_id
+from data.words import without_qualifier
 from kb import reasons
 from kb.checklist.names import fold
 from kb.checklist.selection import own_taxon
 from kb.checklist.wiki_checklist import WikiChecklist, WithTaxoboxes
 from kb.distill.terms import term_id
 from kb.sources.article_source import left_out
-from kb.sources.mediawiki.clues import Match, match_page, without_qualifier
+from kb.sources.mediawiki.clues import Match, bird_name, match_page
 from kb.sources.mediawiki.wiki_client import TITLES_PER_REQUEST
 from kb.sources.mediawiki.wiki_pages import PAGES_PER_LISTING, WikiPage, WikiPages, clean_title
 
@@ -41,8 +41,10 @@ class Locator:
         self._listed: dict[str, WikiPage] = {}
         self._claimed: dict[str, str] = {}  # title -> taxon_id
 
-    def locate(self, taxa: Sequence[Taxon]) -> Iterator[tuple[Taxon, PageRef | LeftOut]]:
-        """Yield the page of each taxon, or why it has none; bodies are not fetched.
+    def locate(
+        self, taxa: Sequence[Taxon], titles: Mapping[str, str] | None = None
+    ) -> Iterator[tuple[Taxon, PageRef | LeftOut]]:
+        """Yield the page of each taxon, or why it has none; taxon_id -> title so far is tried first.
 
         The pages of a small wiki are listed and matched with the names. On a large one, names are looked up, 50 per
         request, the rarer spellings only for taxa not found yet. The first section of a page must be about the taxon.
@@ -50,14 +52,8 @@ class Locator:
         Raises:
             SourceError: if the wiki is not available.
         """
-        return self.locate_again(taxa, {})
-
-    def locate_again(
-        self, taxa: Sequence[Taxon], titles: Mapping[str, str]
-    ) -> Iterator[tuple[Taxon, PageRef | LeftOut]]:
-        """Yield as `locate`; taxon_id -> title so far is tried first."""
         lists = bool(taxa) and self._should_list(len(taxa))
-        found = self._find_by_listing(taxa) if lists else self._find_by_title(taxa, titles)
+        found = self._find_by_listing(taxa) if lists else self._find_by_title(taxa, titles or {})
         for i, taxon in enumerate(taxa):
             page = found.get(i) or left_out(taxon, reasons.NO_PAGE)
             yield taxon, page if isinstance(page, LeftOut) else page_ref(taxon, page)
@@ -169,7 +165,7 @@ class Locator:
             for page in listed
             if (known := described.get(page.title))
         ]
-        found = assign(taxa, candidates(taxa, pages))
+        found = assign(taxa, pages)
         self._listed |= {page.title: page for page in pages}
         self._claimed |= {page.title: taxa[i].taxon_id for i, page in found.items() if isinstance(page, WikiPage)}
         return found
@@ -184,7 +180,7 @@ class Locator:
 
         def look_up(wanted: Sequence[str]) -> None:
             seen.update(self._pages.look_up(wanted))
-            found.update(assign(taxa, candidates(taxa, [page for page in merged(seen) if page.namespace == 0])))
+            found.update(assign(taxa, [page for page in merged(seen) if page.namespace == 0]))
             missing[:] = [i for i in range(len(taxa)) if not isinstance(found.get(i), WikiPage)]
 
         for k in range(len(tries[0]) if tries else 0):
@@ -211,7 +207,7 @@ class Locator:
 def species_on(page: WikiPage, checklist: Checklist) -> Taxon | None:
     """Return the species that a page is about, or None."""
     listed, may_state = _listed(checklist)
-    names = [page.clues.best_binomial, *(without_qualifier(title) for title in page.titles)]
+    names = [page.clues.best_binomial, *map(bird_name, page.titles)]
     for name in filter(None, names):
         found = listed.find(name)
         listed_taxa = listed.homonyms(name) if found is None else [found]
@@ -251,7 +247,7 @@ def _above(page: WikiPage) -> dict[str, str]:
 
 def group_titled(page: WikiPage, name: str, rank: str, lineage: Mapping[str, str]) -> Taxon:
     """Return a genus or family with the title of its page as its common name, unless that is scientific."""
-    title = without_brackets(page.title)
+    title = without_qualifier(page.title)
     common_names = () if fold(title) == fold(name) else (title,)
     return Taxon(taxon_id=taxon_id(name), scientific_name=name, rank=rank, common_names=common_names, lineage=lineage)
 
@@ -276,17 +272,12 @@ def _species_of_taxobox(page: WikiPage) -> Taxon | None:
 
 def with_title(species: Taxon, title: str) -> Taxon:
     """Return a species with the title of its page as its common name, unless that is scientific."""
-    name = without_brackets(title)
+    name = without_qualifier(title)
     is_scientific = name.split(" ")[0] in (
         species.scientific_name.split()[0],
         *(n.split()[0] for n in species.synonyms),
     )
     return species if is_scientific else replace(species, common_names=(name,))
-
-
-def without_brackets(title: str) -> str:
-    """Return a title without a qualifier, such as "(plant)"."""
-    return re.sub(r" \([^()]+\)$", "", title)
 
 
 def _groups_by_name(pages: Iterable[WikiPage], names: Sequence[str]) -> dict[str, WikiPage]:
@@ -310,7 +301,7 @@ def _reason_for(page: WikiPage, checklist: Checklist) -> str:
         if page.clues.has_taxobox or is_list:
             return reasons.NOT_A_SPECIES
         return reasons.NO_TAXOBOX if page.clues.subject_binomial else reasons.OTHER_SUBJECT
-    known = checklist.find(without_qualifier(page.title))
+    known = checklist.find(bird_name(page.title))
     if (known is not None and known.rank != "species") or is_list:
         return reasons.NOT_A_SPECIES
     if checklist.group != "birds":
@@ -346,35 +337,27 @@ def sentence_case(name: str) -> str:
     return " ".join([head[:1].upper() + head[1:], *(word.lower() for word in tail)])
 
 
-def candidates(taxa: Sequence[Taxon], pages: Iterable[WikiPage]) -> Iterator[tuple[int, WikiPage]]:
-    """Yield `(position of the taxon, page)` for each page that shares a title, redirect or binomial with a taxon."""
+def assign(taxa: Sequence[Taxon], pages: Iterable[WikiPage]) -> dict[int, WikiPage | LeftOut]:
+    """Return the page of each taxon, by position, or why no page that shares a name with it fits; none is taken twice.
+
+    Better matches come first, then pages titled with the preferred name, then the order of the taxa.
+    """
     by_name: dict[str, list[int]] = {}
     for i, taxon in enumerate(taxa):
         for name in taxon.names:
             by_name.setdefault(fold(name), []).append(i)
-    for page in pages:
-        names = [without_qualifier(title) for title in page.titles]
-        if page.clues.best_binomial:
-            names.append(page.clues.best_binomial)
-        for i in dict.fromkeys(i for name in names for i in by_name.get(fold(name), ())):
-            yield i, page
-
-
-def assign(taxa: Sequence[Taxon], pairs: Iterable[tuple[int, WikiPage]]) -> dict[int, WikiPage | LeftOut]:
-    """Return the page of each taxon with candidates, or why none of them fits; no page is assigned twice.
-
-    Better matches come first, then pages titled with the preferred name, then the order of the taxa.
-    """
     found: list[tuple[int, bool, int, WikiPage]] = []
     result: dict[int, WikiPage | LeftOut] = {}
-    for i, page in pairs:
-        match = match_page(page.clues, taxa[i], page.titles)
-        has_preferred_title = fold(without_qualifier(page.title)) == fold(taxa[i].common_name)
-        if match is not Match.NO:
-            found.append((-match, not has_preferred_title, i, page))
-            continue
-        reason = reasons.DISAMBIGUATION if page.clues.is_disambiguation else reasons.OTHER_SUBJECT
-        result.setdefault(i, left_out(taxa[i], reason, page.title))
+    for page in pages:
+        names = [*map(bird_name, page.titles), *filter(None, (page.clues.best_binomial,))]
+        for i in dict.fromkeys(i for name in names for i in by_name.get(fold(name), ())):
+            match = match_page(page.clues, taxa[i], page.titles)
+            has_preferred_title = fold(bird_name(page.title)) == fold(taxa[i].common_name)
+            if match is not Match.NO:
+                found.append((-match, not has_preferred_title, i, page))
+                continue
+            reason = reasons.DISAMBIGUATION if page.clues.is_disambiguation else reasons.OTHER_SUBJECT
+            result.setdefault(i, left_out(taxa[i], reason, page.title))
     found.sort(key=lambda item: item[:3])
     taken: set[str] = set()
     for _, _, i, page in found:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
 from PIL.Image import Image
@@ -113,21 +114,12 @@ class PhotoFinder:
             shown = [(key, pictures_of(article), article) for key, article in articles]
             for group in grouped_by_size(shown, lambda each: len(each[1].usable), TITLES_PER_REQUEST):
                 files = dict.fromkeys(figure.file for _, pictures, _ in group for figure in pictures.usable)
-                titles = list(filter(is_title, files))
                 try:
-                    found = self._describe(titles)
+                    found = self._describe([*filter(is_title, files)])
                 except SourceError as error:
                     yield from ((key, _failure(key, article, error)) for key, _, article in group)
-                    continue
-                running = [
-                    (key, article, pool.submit(self._take, key, pictures, found, limit))
-                    for key, pictures, article in group
-                ]
-                for key, article, future in running:
-                    try:
-                        yield key, future.result()
-                    except SourceError as error:
-                        yield key, _failure(key, article, error)
+                else:
+                    yield from pool.map(partial(self._photos_of, found=found, limit=limit), group)
 
     def photo_versions(self, files: Sequence[str]) -> dict[str, str]:
         """Return file -> a hash of photo, author and licence; empty for a missing file.
@@ -156,17 +148,22 @@ class PhotoFinder:
                     "iiextmetadatalanguage": "en",
                 },
             )
-            renamed = answer.steps("normalized", "redirects")
             by_title = {page["title"]: info for page in answer.pages if (info := read_file_info(page))}
             for file in files[i : i + TITLES_PER_REQUEST]:
-                title = f"File:{file}"
-                for _ in range(3):  # normalised, then a redirect, perhaps normalised again
-                    title = renamed.get(title, title)
-                if title in by_title:
-                    found[file] = by_title[title]
+                if info := by_title.get(answer.end_of(f"File:{file}")):
+                    found[file] = info
         return found
 
-    def _take(self, key: str, pictures: Pictures, found: dict[str, FileInfo], limit: int) -> AnchorBatch:
+    def _photos_of(
+        self, shown: tuple[str, Pictures, Article], found: Mapping[str, FileInfo], limit: int
+    ) -> tuple[str, AnchorBatch | Failure]:
+        key, pictures, article = shown
+        try:
+            return key, self._take(key, pictures, found, limit)
+        except SourceError as error:
+            return key, _failure(key, article, error)
+
+    def _take(self, key: str, pictures: Pictures, found: Mapping[str, FileInfo], limit: int) -> AnchorBatch:
         images: list[AnchorImage] = []
         skipped: list[LeftOut] = []
         versions: dict[str, str] = {}

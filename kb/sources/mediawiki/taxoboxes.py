@@ -133,23 +133,18 @@ def first_named(texts: Iterable[str], genus: str) -> StatedTaxon:
 
 
 def below_species(written: str, named: StatedTaxon, genus: str, marker: str = "") -> StatedTaxon:
-    """Return the subspecies, variety or form with a written name, in the species that the taxobox names."""
+    """Return the subspecies, variety or form of a species, of which a page may write the last word alone."""
     epithet = named.name.removeprefix(f"{genus} ") if genus and named.rank == "species" else ""
-    return StatedTaxon("subspecies", trinomial(written, genus, epithet, marker))
+    found = _parsed(written, genus, epithet)
+    if found.rank in ("subspecies", "variety", "form") and (not epithet or epithet in found.text.split()):
+        return StatedTaxon("subspecies", found.text)
+    return StatedTaxon("subspecies", " ".join(filter(None, (genus, epithet, marker, *written.split()[-1:]))))
 
 
 def section_of_rows(rows: Mapping[str, str], genus: str) -> StatedTaxon:
     """Return the first group between genus and species in the rows of a taxobox, if any."""
     group = next((text for key, text in rows.items() if key in BELOW_GENUS and text), "")
     return StatedTaxon("group", taxon_of_name(group, genus).name or group) if genus and group else NO_TAXON
-
-
-def trinomial(written: str, genus: str, epithet: str, marker: str = "") -> str:
-    """Return the name of a subspecies, variety or form, of which a page may write the last word alone."""
-    found = _parsed(written, genus, epithet)
-    if found.rank in ("subspecies", "variety", "form") and (not epithet or epithet in found.text.split()):
-        return found.text
-    return " ".join(filter(None, (genus, epithet, marker, *written.split()[-1:])))
 
 
 def parse_binomial(text: str) -> str | None:
@@ -206,8 +201,10 @@ def read_taxobox(table: Tag) -> Infobox:
     A genus with a single species has the binomial of that species; other groups and subspecies have none.
     """
     rows = [row for row in _rows(table) if any(row.texts)]
-    box = Infobox(name=_heading(table), classification=dict(_classification(rows)), rows=_named_rows(rows))
-    return replace(box, binomial=_binomial(table, rows, box))
+    ranked = [(row.key, row.texts[1]) for row in rows if len(row.texts) == 2]
+    headed = [(row.key, following.texts[0]) for row, following in pairwise(rows) if len(row.texts) == 1]
+    box = Infobox(name=_heading(table), classification=dict(_classification(ranked)), rows=_named_rows(rows))
+    return replace(box, binomial=_binomial(table, ranked, headed, box))
 
 
 def stated_taxon(box: Infobox) -> StatedTaxon:
@@ -286,25 +283,24 @@ def _rows(table: Tag) -> Iterator[_Row]:
             yield _Row(tuple(plain(cell) for cell in cells), bool(cells) and all(cell.name == "th" for cell in cells))
 
 
-def _classification(rows: list[_Row]) -> Iterator[tuple[str, str]]:
-    for row in (row for row in rows if len(row.texts) == 2):
-        texts = row.texts
-        rank = "clade" if texts[0].lower().startswith("clade") else rank_named(texts[0])
-        if rank is None or not texts[1]:
+def _classification(ranked: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    for key, text in ranked:
+        rank = "clade" if key.startswith("clade") else rank_named(key)
+        if rank is None or not text:
             continue
         if rank in ("species", "subspecies"):
-            yield rank, texts[1].lstrip("†? ").split(" (")[0]
-        elif row.key != rank != "clade" and (found := _LATIN_IN_BRACKETS.search(texts[1])):
+            yield rank, text.lstrip("†? ").split(" (")[0]
+        elif key != rank != "clade" and (found := _LATIN_IN_BRACKETS.search(text)):
             yield rank, found[1]
-        elif found := _CAPITALISED.search(texts[1]):
+        elif found := _CAPITALISED.search(text):
             yield rank, found[0]
 
 
-def _binomial(table: Tag, rows: list[_Row], box: Infobox) -> str | None:
+def _binomial(
+    table: Tag, ranked: Sequence[tuple[str, str]], headed: Sequence[tuple[str, str]], box: Infobox
+) -> str | None:
     if table.find(class_="trinomial") or _is_virus(box):
         return None
-    ranked = [(row.key, row.texts[1]) for row in rows if len(row.texts) == 2]
-    headed = [(row.key, following.texts[0]) for row, following in pairwise(rows) if len(row.texts) == 1]
     marked = [plain(tag) for tag in table.find_all(class_="binomial")]
     binomials = [text for key, text in (*headed, *ranked) if key in _BINOMIAL_HEADINGS]
     # Below other headings, such as "Subspecies", a page lists what belongs to its taxon.
@@ -443,7 +439,7 @@ def read_taxon(templates: Sequence[Template], lead: str) -> tuple[StatedTaxon, d
     for word, text in _ranked(found):
         if text and (rank := rank_named(word)):
             values["binomial" if rank == "species" else rank] = text
-    above = dict(_classification([_Row((key, text), False) for key, text in values.items()]))
+    above = dict(_classification(values.items()))
     taxon = _taxon_of_template(name, values, above, lead)
     if not is_known and taxon.rank != "species":
         return None

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 import threading
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, TypeVar
@@ -50,7 +51,6 @@ TITLES_PER_REQUEST = 50  # the API's limit for clients without bot rights
 N_CONCURRENT = 3  # Wikimedia's limit for one client
 MAX_ANSWER_BYTES = 20_000_000
 MAX_PHOTO_BYTES = 30_000_000
-MAX_CONTINUATIONS = 10_000
 LONGEST_GET = 6_000  # characters of a query string; longer queries are posted, since servers cut at about 8,000
 LAG_ERRORS = frozenset({"maxlag", "ratelimited", "readonly"})
 _FORMAT: Final = {"format": "json", "formatversion": "2"}
@@ -152,19 +152,15 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
     def query(self, params: Mapping[str, str | int]) -> Iterator[Json]:
         """Yield the `query` part of each answer, following continuation to the end."""
         continuation: Mapping[str, str | int] = {}
-        for _ in range(MAX_CONTINUATIONS):
+        while True:
             answer = self.request({"action": "query", **params, **continuation})
-            found = answer.get("query", {})
-            if not isinstance(found, dict):
-                raise MalformedAnswer(f"Expected a query answer from {self.host}, got {type(found).__name__}")
-            yield found
+            yield record(answer, "query")
             following = answer.get("continue")
             if not following or following == continuation:
                 return
             if not isinstance(following, dict) or not all(isinstance(each, str | int) for each in following.values()):
                 raise MalformedAnswer(f"{self.host} continues a query in an unknown way")
             continuation = following
-        raise MalformedAnswer(f"{self.host} continues a query endlessly")
 
     def query_titles(self, titles: Sequence[str], params: Mapping[str, str | int]) -> Answer:
         """Return the merged answer to a query about at most 50 titles, redirects resolved."""
@@ -179,7 +175,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
                 "action": "parse",
                 "page": title,
                 "redirects": 1,
-                "prop": "text|revid|categories|properties|displaytitle" + ("|langlinks" if with_languages else ""),
+                "prop": "text|revid|categories|properties" + ("|langlinks" if with_languages else ""),
                 "disablelimitreport": 1,
                 "disableeditsection": 1,
                 "disabletoc": 1,
@@ -367,10 +363,15 @@ def wiki_workers(name: str) -> Iterator[ThreadPoolExecutor]:
 
 
 def ask_all(name: str, ask: Callable[[QuestionT], AnswerT], questions: Sequence[QuestionT]) -> Iterator[AnswerT]:
-    """Yield the answers in order: the first alone, so that a dead wiki gets one request, the rest by `wiki_workers`."""
+    """Yield the answers in order: the first alone, so that a dead wiki gets one request, then a few ahead."""
     yield from map(ask, questions[:1])
+    waiting: deque[Future[AnswerT]] = deque()
     with wiki_workers(name) as pool:
-        yield from pool.map(ask, questions[1:])
+        for question in questions[1:]:
+            waiting.append(pool.submit(ask, question))
+            if len(waiting) == 2 * N_CONCURRENT:
+                yield waiting.popleft().result()
+        yield from (each.result() for each in waiting)
 
 
 # answers in known types
@@ -386,6 +387,13 @@ class Answer:
     def steps(self, *keys: str) -> dict[str, str]:
         """Return from -> to of normalised and redirected titles."""
         return {text(step, "from"): text(step, "to") for key in keys for step in records(self.fields, key)}
+
+    def end_of(self, title: str) -> str:
+        """Return the title of the page that a title leads to: normalised, over double redirects, but no loops."""
+        steps = self.steps("normalized", "redirects")
+        for _ in range(6):
+            title = steps.get(title, title)
+        return title
 
 
 # Each raises MalformedAnswer if the item has something else there.

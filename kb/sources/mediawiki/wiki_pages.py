@@ -236,23 +236,13 @@ class WikiPages:
         answer = self.client.query_titles(titles, {**fields, **(_SITE if wants_site else {})})
         if wants_site and "general" in answer.fields:
             self._site = self._read_site(answer)
-        target, redirect = answer.steps("normalized"), answer.steps("redirects")
-        aliases: dict[str, list[str]] = {}
-        final: dict[str, str] = {}
-        for title in titles:
-            end = target.get(title, title)
-            for _ in range(5):  # follows double redirects, but no loops
-                if end not in redirect:
-                    break
-                aliases.setdefault(redirect[end], []).append(end)
-                end = redirect[end]
-            final[title] = end
+        redirects = answer.steps("redirects")
         pages = {
-            page["title"]: _page(page, aliases.get(page["title"], []))
+            page["title"]: _page(page, [each for each in redirects if redirects[each] == page["title"]])
             for page in answer.pages
             if "missing" not in page and "invalid" not in page and page["ns"] >= 0
         }
-        return {title: pages[end] for title, end in final.items() if end in pages}
+        return {title: pages[end] for title in titles if (end := answer.end_of(title)) in pages}
 
     def _read_site(self, answer: Answer) -> SiteInfo:
         general, rights = record(answer.fields, "general"), record(answer.fields, "rightsinfo")

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future
 from functools import cache
 
 from data.cache_file import CacheFile
@@ -17,10 +15,9 @@ from kb.checklist.names import epithet_stem, fold
 from kb.http import RetryPolicy, Timeouts
 from kb.sources.article_source import ArticleSource, left_out
 from kb.sources.mediawiki.article_parser import parse_article
-from kb.sources.mediawiki.clues import Clues, Match, match_page
 from kb.sources.mediawiki.locate import Locator
 from kb.sources.mediawiki.photos import PhotoFinder
-from kb.sources.mediawiki.wiki_client import N_CONCURRENT, Json, WikiClient, number, record, records, text, wiki_workers
+from kb.sources.mediawiki.wiki_client import Json, WikiClient, ask_all, number, record, records, text
 from kb.sources.mediawiki.wiki_pages import Report, WikiPage, WikiPages, links_in_list
 
 KnownPage = tuple[Taxon | str, PageRef]
@@ -31,6 +28,12 @@ NO_TAXON = "The wiki has no page, category or list of that name; try --category,
 TAXON_DEPTH = 12
 """Levels of categories below a taxon, from a class to the genera."""
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_DISAMBIGUATION = re.compile(
+    r"^(?:all )?(?:article |human name |place name )?(?:disambiguation pages|disambiguations?)$"
+    r"|\bdisambiguation pages$|^set index articles on animal|^animal common name disambiguation"
+    r"|homonymie|begriffsklärung",
+    re.IGNORECASE,
+)
 
 
 class WikipediaSource(Locator, PhotoFinder, ArticleSource):
@@ -191,20 +194,11 @@ class WikipediaSource(Locator, PhotoFinder, ArticleSource):
         if not pages:
             return
         self._pages.site  # noqa: B018  requested before the threads start
-        waiting: deque[tuple[PageRef, Future[FetchedPage | LeftOut | Failure]]] = deque()
-        with wiki_workers("fetch") as pool:
-            for page in pages:
-                waiting.append((page, pool.submit(self._fetch_one, page)))
-                if len(waiting) == 2 * N_CONCURRENT:
-                    first, future = waiting.popleft()
-                    yield first, future.result()
-            yield from ((page, future.result()) for page, future in waiting)
+        yield from zip(pages, ask_all("fetch", self._fetch_one, pages), strict=True)
 
     def parse(self, fetched: FetchedPage) -> Article:
         """Return the article in a body; pure."""
-        return parse_article(
-            fetched.body, source=fetched.source, categories=fetched.categories, properties=fetched.properties
-        )
+        return parse_article(fetched.body, source=fetched.source)
 
     def newest(self, known: Sequence[KnownPage]) -> Iterator[tuple[Taxon | str, PageRef | LeftOut | Failure]]:
         """Yield the current page of each `(taxon or term, its page so far)`, in this order.
@@ -225,7 +219,7 @@ class WikipediaSource(Locator, PhotoFinder, ArticleSource):
             if isinstance(taxon, Taxon) and ref.subject_id not in unchanged
         }
         titles = {taxon_id: title for taxon_id, (_, title) in changed.items() if title in current}
-        located = self.locate_again([taxon for taxon, _ in changed.values()], titles)
+        located = self.locate([taxon for taxon, _ in changed.values()], titles)
         places = {taxon.taxon_id: place for taxon, place in located}
         for subject, ref in known:
             if ref.subject_id in unchanged:
@@ -247,13 +241,14 @@ class WikipediaSource(Locator, PhotoFinder, ArticleSource):
     def _fetch_one(self, page: PageRef) -> FetchedPage | LeftOut | Failure:
         try:
             others = set(self._name_languages) - {self._pages.site.language}
-            fetched = self._fetched(page, self.client.parse_page(page.title, with_languages=bool(others)))
+            answer = self.client.parse_page(page.title, with_languages=bool(others))
+            fetched, is_marked = self._fetched(page, answer), _is_marked(answer)
         except PageNotFound:
             return LeftOut(name=page.title, reason=reasons.NO_PAGE, detail="deleted since it was looked up")
         except SourceError as error:
             return Failure(taxon=page.title, stage="fetch", reason=str(error))
         article = self.parse(fetched)
-        if article.is_disambiguation:
+        if article.is_disambiguation or (is_marked and article.infobox is None):
             return LeftOut(name=page.title, reason=reasons.DISAMBIGUATION)
         if ":" not in page.subject_id and self._is_outside(article):
             below = ", ".join(sorted(self._within))
@@ -273,7 +268,6 @@ class WikipediaSource(Locator, PhotoFinder, ArticleSource):
         site = self._pages.site
         title = text(answer, "title") or page.title
         revision = number(answer, "revid")
-        categories = (text(item, "category") for item in records(answer, "categories"))
         return FetchedPage(
             page=page,
             body=_COMMENT.sub("", answer["text"]).strip(),  # comments hold rendering times
@@ -285,8 +279,6 @@ class WikipediaSource(Locator, PhotoFinder, ArticleSource):
                 licence=site.licence,
                 language=site.language,
             ),
-            categories=tuple(name.replace("_", " ") for name in categories if name),
-            properties={key: str(value) for key, value in record(answer, "properties").items()},
             titles=self._titles(title, answer),
         )
 
@@ -298,6 +290,12 @@ class WikipediaSource(Locator, PhotoFinder, ArticleSource):
             if language in self._name_languages and name:
                 found.setdefault(language, name)
         return found
+
+
+def _is_marked(answer: Json) -> bool:
+    """Return whether a wiki marks a page as a disambiguation, by its properties or categories."""
+    categories = (text(item, "category").replace("_", " ") for item in records(answer, "categories"))
+    return "disambiguation" in record(answer, "properties") or any(map(_DISAMBIGUATION.search, categories))
 
 
 def _is_same(ref: PageRef, page: WikiPage | None) -> bool:
@@ -333,11 +331,10 @@ def _contradicts(article: Article, subject_id: str) -> bool:
     stated_class = article.infobox.classification.get("class")
     if stated_class and stated_class != taxon.lineage.get("class", stated_class):
         return True
-    stated = article.infobox.binomial
-    if stated is None or match_page(Clues(binomial=stated), taxon, (article.source.title,)) is not Match.NO:
+    stated, own = article.infobox.binomial, taxon.scientific_name
+    if stated is None or stated in taxon.synonyms:
         return False
-    same_genus = stated.split()[0] == taxon.scientific_name.split()[0]
-    return not same_genus and epithet_stem(stated) != epithet_stem(taxon.scientific_name)
+    return stated.split()[0] != own.split()[0] and epithet_stem(stated) != epithet_stem(own)
 
 
 def _stated(article: Article) -> str:

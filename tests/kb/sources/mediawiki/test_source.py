@@ -159,11 +159,18 @@ def test_fetch_leaves_out_pages_that_changed_subject(wiki: FaultyWiki, source: W
     wiki.pages["Merlin"] = box + "<p>A toad.</p>"
     wiki.pages["Northern cardinal"] = "<p><b>Northern cardinal</b> may refer to:</p><ul><li>a bird</li></ul>"
     wiki.pages["Eurasian hoopoe"] = box.replace("Amphibia", "Aves") + '<p><span class="binomial">x</span></p>'
+    wiki.pages |= dict.fromkeys(("Ruff", "Rook", "Dunlin"), "<p>Birds.</p>") | {"Smew": box.replace("Amphibia", "Aves")}
+    named = {"categories": [{"category": "Set_index_articles_on_animal_common_names"}]}
+    wiki.marks = {"Ruff": {"properties": {"disambiguation": ""}}, "Rook": named, "Smew": named}
+    wiki.marks["Dunlin"] = {"categories": [{"category": "Birds"}]}
     pages = [PageRef(subject_id=bird(title).taxon_id, title=title) for title in (*wiki.pages, "Kea")]
     results = {page.title: result for page, result in source.fetch(pages)}
     reasons = {title: result.reason for title, result in results.items() if isinstance(result, LeftOut)}
-    assert reasons == {"Merlin": "about another subject", "Northern cardinal": "disambiguation", "Kea": "no page"}
-    assert isinstance(results["Eurasian hoopoe"], FetchedPage)
+    assert reasons == {
+        "Merlin": "about another subject", "Northern cardinal": "disambiguation", "Kea": "no page",
+        "Ruff": "disambiguation", "Rook": "disambiguation",
+    }  # fmt: skip
+    assert all(isinstance(results[title], FetchedPage) for title in ("Eurasian hoopoe", "Smew", "Dunlin"))
 
 
 def test_a_failed_page_does_not_affect_the_others(wiki: FaultyWiki, source: WikipediaSource) -> None:
