@@ -246,8 +246,6 @@ def exchange(
                 if time.monotonic() > deadline:
                     slow = f"{where} is too slow: no complete answer in {timeouts.total_s:g} s"
                     raise Refusal(SourceUnavailable(slow), is_silent=True)
-    except SourceUnavailable as error:  # the name is unknown
-        raise Refusal(error, is_silent=True) from error
     except httpx.TimeoutException as error:
         waited_s = timeouts.connect_s if isinstance(error, httpx.ConnectTimeout) else timeouts.read_s
         slow = f"{where} is too slow: no data for {waited_s:g} s"
@@ -337,13 +335,13 @@ def resolved(host: str, port: int, *, allow_private: bool) -> list[str]:
     """Return the IP addresses of a host.
 
     Raises:
-        SourceUnavailable: if the name is unknown.
+        httpcore.ConnectError: if the name is unknown.
         PrivateAddress: if an address is of this machine or its network, unless `allow_private`.
     """
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise SourceUnavailable(f"{host} is not reachable: {error}") from error
+        raise httpcore.ConnectError(str(error)) from error
     addresses = list(dict.fromkeys(str(place[0]) for *_, place in found))
     if not allow_private and not all(is_public(address) for address in addresses):
         raise PrivateAddress(

@@ -50,6 +50,8 @@ _TIMEOUTS = Timeouts()
 ACCEPT = "text/html, application/xhtml+xml, application/pdf, text/plain;q=0.9, text/markdown;q=0.9, */*;q=0.1"
 AGENT = "fieldmark"
 """Name of this program in robots.txt."""
+VALIDATORS = {"ETag": "If-None-Match", "Last-Modified": "If-Modified-Since"}
+"""Header of an answer -> header of a later request, which asks whether the page has changed."""
 Fetched = FetchedPage | LeftOut | Failure
 KIND = "web"
 
@@ -147,12 +149,15 @@ class WebSource(ArticleSource):
             return Failure(taxon=page.title, stage="fetch", reason=str(error))
 
     def _read_web(self, page: PageRef, validators: Mapping[str, str]) -> FetchedPage | None:
-        answer = self._client.fetch(page_address(page.title), validators)
-        if answer.content is None:
+        url, response, content = self._client.fetch(page_address(page.title), validators)
+        if response.status_code == 304:
             return None
-        document = read_document(answer.content, kind=answer.kind, charset=answer.charset)
-        title = document.title or unquote(Path(urlsplit(answer.url).path).name) or host_of(answer.url)
-        return _as_fetched(page, document, title, answer.url, answer.validators)
+        kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+        kind = kind if "/" in kind else ""  # else the bytes tell
+        document = read_document(content, kind=kind, charset=response.charset_encoding)
+        title = document.title or unquote(Path(urlsplit(url).path).name) or host_of(url)
+        headers = {VALIDATORS[name]: response.headers[name][:500] for name in VALIDATORS if name in response.headers}
+        return _as_fetched(page, document, title, url, headers)
 
     def _read_file(self, page: PageRef) -> FetchedPage | LeftOut:
         file = Path(page.title)
@@ -193,20 +198,6 @@ def _in_turn(pages: Sequence[PageRef]) -> Iterator[PageRef]:
 # requests
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
-    """The answer for a page; `content` is None if it has not changed since `validators`."""
-
-    url: str
-    """Address after redirects."""
-    content: bytes | None
-    kind: str
-    """Media type, such as `text/html`, empty if it is not stated."""
-    charset: str | None
-    validators: Mapping[str, str]
-    """ETag and Last-Modified, to ask later whether the page has changed."""
-
-
 @dataclass(slots=True)
 class _Host:
     """State of a host: retries, pause, and the time of the next request."""
@@ -245,8 +236,8 @@ class PageClient:
         """Close the connections."""
         self._client.close()
 
-    def fetch(self, url: str, validators: Mapping[str, str] | None = None) -> Page:
-        """Return a page, or the news that it has not changed.
+    def fetch(self, url: str, validators: Mapping[str, str] | None = None) -> tuple[str, httpx.Response, bytes]:
+        """Return the address of a page after redirects, its response and content; status 304 if it has not changed.
 
         Raises:
             Disallowed: if robots.txt disallows it, or a page that it redirects to.
@@ -268,15 +259,7 @@ class PageClient:
         at, response, content = followed(url, ask, _target)
         if response.status_code == 304 and not asked:
             raise MalformedAnswer(f"{host_of(at)} answered 304 Not Modified for a page that it has not sent before")
-        kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
-        asked_by = {"ETag": "If-None-Match", "Last-Modified": "If-Modified-Since"}
-        return Page(
-            url=at,
-            content=None if response.status_code == 304 else content,
-            kind=kind if "/" in kind else "",  # else the bytes tell
-            charset=response.charset_encoding,
-            validators={asked_by[name]: response.headers[name][:500] for name in asked_by if name in response.headers},
-        )
+        return at, response, content
 
     def _host(self, url: str) -> _Host:
         """Return the state of a host, whose robots.txt is asked for once."""

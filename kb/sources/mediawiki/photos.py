@@ -24,12 +24,12 @@ from kb.sources.mediawiki.wiki_client import (
     MAX_PHOTO_BYTES,
     TITLES_PER_REQUEST,
     Json,
+    ask_all,
     check_redirect,
     number,
     record,
     records,
     text,
-    wiki_workers,
 )
 from kb.sources.mediawiki.wiki_pages import WikiPages, is_title
 from kb.sources.plain_text import remove_hidden, soup_of
@@ -55,6 +55,8 @@ class FileInfo:
 
 
 _NO_FILE: Final = FileInfo(version="")
+_Shown = tuple[str, Article, Pictures, dict[str, FileInfo] | SourceError]
+"""Id and article of a species, its pictures, and what the wiki states of their files, or why it does not."""
 
 
 def read_file_info(page: Json) -> FileInfo | None:
@@ -110,16 +112,18 @@ class PhotoFinder:
         Raises:
             MissingContact: for photos on a Wikimedia host without a contact.
         """
-        with wiki_workers("photos") as pool:
-            shown = [(key, pictures_of(article), article) for key, article in articles]
-            for group in grouped_by_size(shown, lambda each: len(each[1].usable), TITLES_PER_REQUEST):
-                files = dict.fromkeys(figure.file for _, pictures, _ in group for figure in pictures.usable)
-                try:
-                    found = self._describe([*filter(is_title, files)])
-                except SourceError as error:
-                    yield from ((key, _failure(key, article, error)) for key, _, article in group)
-                else:
-                    yield from pool.map(partial(self._photos_of, found=found, limit=limit), group)
+        return ask_all("photos", partial(self._photos_of, limit=limit), self._described(articles))
+
+    def _described(self, articles: Sequence[tuple[str, Article]]) -> Iterator[_Shown]:
+        shown = [(key, article, pictures_of(article)) for key, article in articles]
+        for group in grouped_by_size(shown, lambda each: len(each[2].usable), TITLES_PER_REQUEST):
+            files = dict.fromkeys(figure.file for _, _, pictures in group for figure in pictures.usable)
+            found: dict[str, FileInfo] | SourceError
+            try:
+                found = self._describe([*filter(is_title, files)])
+            except SourceError as error:
+                found = error
+            yield from ((*each, found) for each in group)
 
     def photo_versions(self, files: Sequence[str]) -> dict[str, str]:
         """Return file -> a hash of photo, author and licence; empty for a missing file.
@@ -154,14 +158,14 @@ class PhotoFinder:
                     found[file] = info
         return found
 
-    def _photos_of(
-        self, shown: tuple[str, Pictures, Article], found: Mapping[str, FileInfo], limit: int
-    ) -> tuple[str, AnchorBatch | Failure]:
-        key, pictures, article = shown
+    def _photos_of(self, shown: _Shown, limit: int) -> tuple[str, AnchorBatch | Failure]:
+        key, article, pictures, found = shown
         try:
+            if isinstance(found, SourceError):
+                raise found
             return key, self._take(key, pictures, found, limit)
         except SourceError as error:
-            return key, _failure(key, article, error)
+            return key, Failure(taxon=article.source.title or key, stage="anchor", reason=str(error))
 
     def _take(self, key: str, pictures: Pictures, found: Mapping[str, FileInfo], limit: int) -> AnchorBatch:
         images: list[AnchorImage] = []
@@ -263,7 +267,3 @@ class PhotoFinder:
             caption=figure.caption,
             media_type=info.media_type,
         )
-
-
-def _failure(key: str, article: Article, error: SourceError) -> Failure:
-    return Failure(taxon=article.source.title or key, stage="anchor", reason=str(error))

@@ -176,9 +176,11 @@ _CAPITALISED = re.compile(r"[A-Z][a-zà-ÿ-]+")
 _LATIN_IN_BRACKETS = re.compile(r"\(([A-Z][a-z]+)\)")
 _VIRUS = re.compile(r"virus\b", re.IGNORECASE)
 _SPECIES_HEADINGS = frozenset({"species", "extant species"})
-_BINOMIAL_HEADINGS = frozenset(
-    {"binomial name", "scientific name", "latin name", "wissenschaftlicher name", "nombre binomial", "nom binominal"}
-)
+_BINOMIALS = (
+    "binomial", "binomial name", "scientific name", "latin name", "wissenschaftlicher name", "nombre binomial",
+    "nom binominal", "binome", "nome binomial",
+)  # fmt: skip
+"""Rows with the name of a species, the surest first."""
 
 
 def find_taxobox(root: Tag) -> Tag | None:
@@ -214,7 +216,7 @@ def stated_taxon(box: Infobox) -> StatedTaxon:
     if _is_virus(box):
         return StatedTaxon("virus", box.name)
     rows = {key.lower(): text for key, text in box.rows.items()}
-    binomials = [text for key, text in rows.items() if key in _BINOMIAL_HEADINGS]
+    binomials = [text for key, text in rows.items() if key in _BINOMIALS]
     stated = _taxon_of_rows([*rows.items()], binomials, box.classification)
     if stated.rank not in ("", "species"):  # a page without a binomial is not about the species that it names
         return stated
@@ -250,7 +252,7 @@ def plain(tag: PageElement) -> str:
 
 
 def _is_species_row(row: _Row) -> bool:
-    is_named = len(row.texts) == 2 and (row.key in _BINOMIAL_HEADINGS or rank_named(row.key) == "species")
+    is_named = len(row.texts) == 2 and (row.key in _BINOMIALS or rank_named(row.key) == "species")
     return is_named and parse_binomial(row.texts[1]) is not None
 
 
@@ -302,7 +304,7 @@ def _binomial(
     if table.find(class_="trinomial") or _is_virus(box):
         return None
     marked = [plain(tag) for tag in table.find_all(class_="binomial")]
-    binomials = [text for key, text in (*headed, *ranked) if key in _BINOMIAL_HEADINGS]
+    binomials = [text for key, text in (*headed, *ranked) if key in _BINOMIALS]
     # Below other headings, such as "Subspecies", a page lists what belongs to its taxon.
     trinomials = [(key, text) for key, text in headed if key == "trinomial name"]
     stated = _taxon_of_rows([*ranked, *trinomials], [*marked, *binomials], box.classification)
@@ -370,8 +372,6 @@ _KINDS: Final[Mapping[str, str]] = {
 }  # fmt: skip
 """Template -> kind of a subject that is no species."""
 _GROUP_KEYS = ("taxon", "w-naam", "nazwa łacińska")
-_SPECIES_KEYS = ("binomial", "binomial name", "scientific name", "latin name")
-_NAME_KEYS = (*_SPECIES_KEYS, "binome", "nome binomial", *_GROUP_KEYS)
 _INNERMOST = re.compile(r"\{\{((?:[^{}]|\{(?![{|])|\}(?!\}))*)\}\}|\{\|[^{}]*?\|\}", re.DOTALL)
 """A template, in which single braces may stand, or a table."""
 _LINK = re.compile(r"\[\[(?:[^\[\]{}]*\|)?([^|\[\]{}]*)\]\]")
@@ -450,12 +450,12 @@ def read_taxon(templates: Sequence[Template], lead: str) -> tuple[StatedTaxon, d
 
 
 def _may_name_a_species(values: Mapping[str, str]) -> bool:
-    return bool({"taxon", *_SPECIES_KEYS} & values.keys()) or {"genus", "species"} <= values.keys()
+    return bool({"taxon", *_BINOMIALS} & values.keys()) or {"genus", "species"} <= values.keys()
 
 
 def _taxon_of_template(name: str, values: Mapping[str, str], above: Mapping[str, str], lead: str) -> StatedTaxon:
     genus = above.get("genus", "")
-    texts = [values[key] for key in _NAME_KEYS if values.get(key)]
+    texts = [values[key] for key in (*_BINOMIALS, *_GROUP_KEYS) if values.get(key)]
     given, named = next(iter(texts), ""), first_named([*texts, above.get("species", "")], genus)
     kind = _KINDS.get(name)
     if kind not in (None, "subspecies"):

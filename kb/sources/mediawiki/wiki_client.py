@@ -12,7 +12,6 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, TypeVar
 from urllib.parse import urlencode
@@ -346,32 +345,24 @@ def check_redirect(url: str, *, origin: str, is_login: bool = False) -> None:
         )
 
 
-@contextmanager
-def wiki_workers(name: str) -> Iterator[ThreadPoolExecutor]:
-    """Yield a pool of as many threads as a wiki allows concurrent requests.
+def ask_all(name: str, ask: Callable[[QuestionT], AnswerT], questions: Iterable[QuestionT]) -> Iterator[AnswerT]:
+    """Yield the answers in order, asking for a few ahead, with as many threads as a wiki allows concurrent requests.
 
-    Submitted work is finished when the block ends. If the block raises, including on Ctrl-C, no more work starts and
-    threads are not joined: a slow wiki may take a minute to answer.
+    The first question is asked alone, so that a dead wiki gets one request. After an error, or Ctrl-C, no more work
+    starts and threads are not joined: a slow wiki may take a minute to answer.
     """
     pool = ThreadPoolExecutor(N_CONCURRENT, thread_name_prefix=name)
+    waiting: deque[Future[AnswerT]] = deque()
     try:
-        yield pool
+        for n, question in enumerate(questions):
+            waiting.append(pool.submit(ask, question))
+            if n == 0 or len(waiting) == 2 * N_CONCURRENT:
+                yield waiting.popleft().result()
+        yield from (each.result() for each in waiting)
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
         raise
     pool.shutdown()
-
-
-def ask_all(name: str, ask: Callable[[QuestionT], AnswerT], questions: Sequence[QuestionT]) -> Iterator[AnswerT]:
-    """Yield the answers in order: the first alone, so that a dead wiki gets one request, then a few ahead."""
-    yield from map(ask, questions[:1])
-    waiting: deque[Future[AnswerT]] = deque()
-    with wiki_workers(name) as pool:
-        for question in questions[1:]:
-            waiting.append(pool.submit(ask, question))
-            if len(waiting) == 2 * N_CONCURRENT:
-                yield waiting.popleft().result()
-        yield from (each.result() for each in waiting)
 
 
 # answers in known types

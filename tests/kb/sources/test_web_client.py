@@ -46,7 +46,7 @@ def test_robots_are_asked_once_and_obeyed_with_the_contact(site: UglySite, conne
         connect().fetch(site.url("/moved"))
     assert site.asked[3:] == []  # a redirect to a disallowed page is not followed
     for site.robots, site.robots_status in ((None, 401), (None, 403), (None, 404)):
-        assert connect().fetch(site.url("/mallard")).content is not None
+        assert connect().fetch(site.url("/mallard"))[2]
 
 
 def test_unreachable_or_excessive_robots_forbid_all(site: UglySite, connect: Connect) -> None:
@@ -74,7 +74,7 @@ def test_requests_to_a_host_are_spaced(site: UglySite, connect: Connect) -> None
 
 def test_a_request_is_repeated_and_an_error_says_what_happened(site: UglySite, connect: Connect) -> None:
     for path in ("/busy-once", "/broken-once"):
-        assert connect().fetch(site.url(path)).content is not None
+        assert connect().fetch(site.url(path))[2]
     assert site.asked == ["/busy-once", "/busy-once", "/broken-once", "/broken-once"]
     refusals: dict[str, tuple[type[errors.SourceError], str, int]] = {
         "/busy": (errors.RateLimited, "retry after 3600 s", 1),
@@ -106,7 +106,7 @@ def test_private_addresses_are_refused_before_any_request(
     # The address that the site listens on stands for a public one.
     monkeypatch.setattr("kb.http.is_public", lambda address: address == "127.0.0.1")
     client = connect(private_addresses=False)
-    assert client.fetch(site.url("/moved")).content is not None
+    assert client.fetch(site.url("/moved"))[2]
     target = site.url("/mallard").replace("127.0.0.1", "127.0.0.2")
     site.pages["/inside"] = Reply(status=302, headers={"Location": target})
     before = len(site.requests)
