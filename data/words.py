@@ -21,7 +21,7 @@ def capitalised(text: str) -> str:
 
 def without_qualifier(title: str) -> str:
     """Return the title of a page without the parenthesis at its end: `Rut` of `Rut (mammals)`."""
-    return re.sub(r"\s*\([^)]*\)$", "", title)
+    return re.sub(r"\s*[(（][^()（）]*[)）]$", "", title)
 
 
 def plural(n: int, noun: str, many: str | None = None) -> str:

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from ipaddress import ip_address
-from urllib.parse import SplitResult, urldefrag, urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from data.errors import BadInput
 
@@ -90,22 +90,15 @@ def page_address(text: str) -> str:
         BadInput: if it is not http or https, has no host, or contains a user name and password, which a knowledge base
             would record.
     """
-    address = urldefrag(text.strip()).url
-    try:
-        parts = urlsplit(address)
-        host, _ = parts.hostname, parts.port
-    except ValueError as error:
-        raise BadInput(f"{text[:200]!r} is not an address: {error}") from error
-    if parts.scheme not in ("http", "https") or not host or len(address) > MAX_CHARACTERS or _has_controls(address):
+    address = text.strip().partition("#")[0]
+    parts = split_address(address)
+    is_http = parts.scheme in ("http", "https") and parts.hostname
+    if not is_http or len(address) > MAX_CHARACTERS or any(ord(sign) <= 32 or ord(sign) == 127 for sign in address):
         shown = address.rsplit("@", 1)[-1][:200]
         raise BadInput(f"Expected the http or https address of a page, got {shown!r}.")
     if parts.username is not None or parts.password is not None:
         raise BadInput(
-            f"The address of a page on {host} contains a user name, which would be recorded.",
+            f"The address of a page on {parts.hostname} contains a user name, which would be recorded.",
             hint="Save the page and add the file.",
         )
     return address
-
-
-def _has_controls(text: str) -> bool:
-    return any(ord(sign) <= 32 or ord(sign) == 127 for sign in text)

@@ -68,9 +68,10 @@ def add(
     Example: kb add --kb my.kb --name "Vanessa atalanta" --common-name "Red Admiral" --text admiral.txt --photo a.jpg
     """
     import kb as library
+    from data.tables import read_text
     from kb.checklist.avilist import is_bird
     from kb.checklist.selection import species_named
-    from kb.curate.add import near_names, read_text_file
+    from kb.curate.add import near_names
     from kb.store.layout import Layout
 
     above = _lineage_of(lineage)
@@ -99,7 +100,7 @@ def add(
     encoders = wiring.load_encoders(
         own_profile or settings.profile or (BIRD_PROFILE if is_of_birds else GENERAL_PROFILE)
     )
-    own_texts = [read_text_file(file, licence=licence, url=url) for file in texts]
+    own_texts = [library.OwnText(text=read_text(file), title=file.name, licence=licence, url=url) for file in texts]
     own_photos = [library.OwnPhoto(path=file, author=author, licence=licence, url=url) for file in photos]
     if pages:
         with ExitStack() as stack:

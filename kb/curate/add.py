@@ -17,7 +17,6 @@ from data.errors import BadImage, BadInput, StoreError
 from data.files import sha256_hex, writer_lock
 from data.lexicon.words import GENERAL, group_of_taxon
 from data.records import HIGHER_RANKS, Added, Anchor, Article, Source, Statement, Summary, TakenText, Taxon, Term
-from data.tables import read_text
 from kb.checklist.names import fold
 from kb.distill import AS_IS
 from kb.distill.extractive import ExtractiveDistiller
@@ -47,15 +46,6 @@ class OwnText:
     title: str
     licence: str | None = None
     url: str | None = None
-
-
-def read_text_file(file: Path, *, licence: str | None = None, url: str | None = None) -> OwnText:
-    """Return the text of a file, with the file name as title.
-
-    Raises:
-        BadInput: if it is no text.
-    """
-    return OwnText(text=read_text(file), title=file.name, licence=licence, url=url)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -169,7 +169,7 @@ class FolderSource(ArticleSource):
     def parse(self, fetched: FetchedPage) -> Article:
         """Return the article in a body, with the photos that the folder had when it was read."""
         files = [name for name in fetched.properties.get("photos", "").split("\n") if name]
-        figures = tuple(Figure(file=name, role="lead" if i == 0 else "body") for i, name in enumerate(files))
+        figures = tuple(Figure(file=name) for name in files)
         if fetched.media_type == "text/html":
             from kb.sources.mediawiki.article_parser import parse_article
 

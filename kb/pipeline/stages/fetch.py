@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from data.codec import dumps, loads
 from data.errors import SourceUnavailable, StoreError
 from data.records import HIGHER_RANKS, Article, Failure, FetchedPage, LeftOut, PageRef, Taxon
+from data.words import without_qualifier
 from kb import reasons
 from kb.pipeline.stages.resolve import located_pages, page_mark, term_left_out
 from kb.pipeline.stages.run import BuildRun
@@ -140,9 +141,6 @@ def lost_body(ledger: Ledger, key: str, error: StoreError) -> Step:
     return Step(subject_id=key, stage="distil", fingerprint="", status="failed", error=str(error))
 
 
-_QUALIFIER = re.compile(r"\s*[(（][^()（）]*[)）]$")
-
-
 def add_page_titles(run: BuildRun) -> None:
     """Add the titles of fetched pages to the names of their species by language."""
     titled = {key: page.titles for key, page in run.ledger.outputs("fetch", FetchOutput, "done").items() if page.titles}
@@ -163,7 +161,7 @@ def names_of(taxon: Taxon, titles: Mapping[str, str]) -> dict[str, tuple[str, ..
     genera = {name.split()[0].lower() for name in (taxon.scientific_name, *taxon.synonyms) if name.split()}
     found: dict[str, tuple[str, ...]] = {}
     for language, title in titles.items():
-        name = _QUALIFIER.sub("", title).strip()
+        name = without_qualifier(title).strip()
         if name and name.split()[0].lower() not in genera:
             found[language] = (name,)
     return found

@@ -21,14 +21,15 @@ CONTENT_ROOTS = (
     "#mw-content-text",
     "#bodyContent",
 )
-# Boxes, tables, notes, captions and editing links.
-NOT_TEXT = (
-    "table, noscript, math, audio, video, form, figure, ol.references, link, meta, .reflist, .references, "
+# Boxes, notes, captions and editing links.
+BESIDE_TEXT = (
+    "noscript, math, audio, video, form, figure, ol.references, link, meta, .reflist, .references, "
     ".refbegin, .mw-references-wrap, .editsection, .rellink, .thumb, .gallery, .infobox, .infobox_v3, .taxobox, "
     ".navbox-styles, .noprint, .toc, #toc, .mw-empty-elt, .shortdescription, .Template-Fact, .Inline-Template, "
     ".mw-cite-backlink, .printfooter, #catlinks, "
     ".mw-jump-link, #jump-to-nav, #siteSub, #contentSub, #coordinates, .error, #disambigbox, .portable-infobox, "
 ) + ", ".join(f".{name}" for name in sorted(FOREIGN_BOXES))
+NOT_TEXT = f"table, {BESIDE_TEXT}"
 BLOCKS = frozenset((
     "p", "li", "dd", "dt", "blockquote", "pre", "div", "section", "ul", "ol", "dl", "center", "article", "main",
     "tr", "td", "th", "figcaption", "hr",

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
-from typing import Final
 
 from PIL.Image import Image
 
@@ -38,46 +37,17 @@ MOST_DAMAGED = 4  # tries for an image that arrives damaged in different ways
 PHOTO_TYPES = frozenset({"image/jpeg", "image/png", "image/webp", "image/gif", "image/tiff"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileInfo:
-    """A file of the wiki."""
-
-    version: str
-    """Hash of all that the wiki states; changes with photo, author and licence."""
-    url: str = ""
-    thumbnail_url: str = ""
-    page_url: str = ""
-    media_type: str = ""
-    width: int = 0
-    height: int = 0
-    metadata: Mapping[str, str] = field(default_factory=dict)
-    """As plain text, without HTML and extra spaces."""
-
-
-_NO_FILE: Final = FileInfo(version="")
-_Shown = tuple[str, Article, Pictures, dict[str, FileInfo] | SourceError]
+_Shown = tuple[str, Article, Pictures, dict[str, Json] | SourceError]
 """Id and article of a species, its pictures, and what the wiki states of their files, or why it does not."""
 
 
-def read_file_info(page: Json) -> FileInfo | None:
-    """Return what a page of a query for `imageinfo` states, or None without a file."""
-    info = next(iter(records(page, "imageinfo")), None)
-    if info is None:
-        return None
-    stated = record(info, "extmetadata")
-    return FileInfo(
-        version=sha256_hex(json.dumps(info, sort_keys=True))[:16],
-        url=text(info, "url"),
-        thumbnail_url=text(info, "thumburl"),
-        page_url=text(info, "descriptionurl"),
-        media_type=text(info, "mime"),
-        width=number(info, "width") or 0,
-        height=number(info, "height") or 0,
-        metadata={key: _plain(str(record(stated, key).get("value", ""))) for key in stated},
-    )
+def _version(info: Json) -> str:
+    """Return a hash of all that the wiki states of a file, which changes with photo, author and licence."""
+    return sha256_hex(json.dumps(info, sort_keys=True))[:16] if info else ""
 
 
 def _plain(value: str) -> str:
+    """Return a text of a wiki without HTML and extra spaces."""
     if "<" not in value and "&" not in value:
         return " ".join(value.split())
     soup = soup_of(value)
@@ -118,7 +88,7 @@ class PhotoFinder:
         shown = [(key, article, pictures_of(article)) for key, article in articles]
         for group in grouped_by_size(shown, lambda each: len(each[2].usable), TITLES_PER_REQUEST):
             files = dict.fromkeys(figure.file for _, _, pictures in group for figure in pictures.usable)
-            found: dict[str, FileInfo] | SourceError
+            found: dict[str, Json] | SourceError
             try:
                 found = self._describe([*filter(is_title, files)])
             except SourceError as error:
@@ -132,15 +102,15 @@ class PhotoFinder:
             SourceError: if the wiki is not available.
         """
         found = self._describe([file for file in dict.fromkeys(files) if is_title(file)])
-        return {file: found.get(file, _NO_FILE).version for file in files}
+        return {file: _version(found.get(file, {})) for file in files}
 
     def reuse_photos(self, anchors: Mapping[str, Anchor]) -> None:
         """Reuse these anchors, by version of the photo, instead of downloading the photo again."""
         self._stored = anchors
 
-    def _describe(self, files: Sequence[str]) -> dict[str, FileInfo]:
-        """Return the wiki's metadata of each existing file, by file name."""
-        found: dict[str, FileInfo] = {}
+    def _describe(self, files: Sequence[str]) -> dict[str, Json]:
+        """Return the wiki's `imageinfo` of each existing file, by file name."""
+        found: dict[str, Json] = {}
         for i in range(0, len(files), TITLES_PER_REQUEST):
             answer = self._pages.client.query_titles(
                 [f"File:{file}" for file in files[i : i + TITLES_PER_REQUEST]],
@@ -152,7 +122,7 @@ class PhotoFinder:
                     "iiextmetadatalanguage": "en",
                 },
             )
-            by_title = {page["title"]: info for page in answer.pages if (info := read_file_info(page))}
+            by_title = {page["title"]: info for page in answer.pages for info in records(page, "imageinfo")[:1]}
             for file in files[i : i + TITLES_PER_REQUEST]:
                 if info := by_title.get(answer.end_of(f"File:{file}")):
                     found[file] = info
@@ -167,7 +137,7 @@ class PhotoFinder:
         except SourceError as error:
             return key, Failure(taxon=article.source.title or key, stage="anchor", reason=str(error))
 
-    def _take(self, key: str, pictures: Pictures, found: Mapping[str, FileInfo], limit: int) -> AnchorBatch:
+    def _take(self, key: str, pictures: Pictures, found: Mapping[str, Json], limit: int) -> AnchorBatch:
         images: list[AnchorImage] = []
         skipped: list[LeftOut] = []
         versions: dict[str, str] = {}
@@ -177,8 +147,8 @@ class PhotoFinder:
             if images and figure in pictures.drawings:
                 skipped.append(LeftOut(name=figure.file, reason=reasons.DRAWING))
                 continue
-            info = found.get(figure.file, _NO_FILE)
-            versions[figure.file] = info.version
+            info = found.get(figure.file, {})
+            versions[figure.file] = _version(info)
             try:
                 image = self._take_one(key, figure, info)
                 if any(image.anchor.sha256 == other.anchor.sha256 for other in images):
@@ -195,14 +165,15 @@ class PhotoFinder:
                     raise MalformedAnswer(item.detail)
         return AnchorBatch(images=tuple(images), skipped=tuple(skipped), versions=versions)
 
-    def _take_one(self, key: str, figure: Figure, info: FileInfo) -> AnchorImage:
+    def _take_one(self, key: str, figure: Figure, info: Json) -> AnchorImage:
         """Return the photo of a figure, reused or downloaded; `SourceError` if another run may succeed."""
         anchor = self._credited(key, figure, info)
-        if stored := self._stored.get(info.version):
+        if stored := self._stored.get(_version(info)):
             return AnchorImage(
                 anchor=replace(anchor, anchor_id=stored.anchor_id, sha256=stored.sha256, media_type=stored.media_type)
             )
-        url = info.url if info.width <= self.thumbnail_px else info.thumbnail_url or info.url
+        is_small = (number(info, "width") or 0) <= self.thumbnail_px
+        url = text(info, "url") if is_small else text(info, "thumburl") or text(info, "url")
         try:
             check_redirect(url, origin=self._pages.client.api_url)
         except MalformedAnswer as error:
@@ -240,15 +211,17 @@ class PhotoFinder:
                     raise
                 seen.add(digest)
 
-    def _credited(self, key: str, figure: Figure, info: FileInfo) -> Anchor:
+    def _credited(self, key: str, figure: Figure, info: Json) -> Anchor:
         """Return the anchor of a free photo with its credit, still without the hash of its image."""
-        if not info.url:
+        if not text(info, "url"):
             raise _Skipped(reasons.NO_FILE)
-        if info.media_type not in PHOTO_TYPES:
-            raise _Skipped(reasons.NOT_A_PHOTO, info.media_type)
-        if min(info.width, info.height) < SMALLEST_SIDE_PX:
-            raise _Skipped(reasons.TOO_SMALL, f"{info.width} x {info.height}")
-        metadata = info.metadata
+        if (media_type := text(info, "mime")) not in PHOTO_TYPES:
+            raise _Skipped(reasons.NOT_A_PHOTO, media_type)
+        width, height = number(info, "width") or 0, number(info, "height") or 0
+        if min(width, height) < SMALLEST_SIDE_PX:
+            raise _Skipped(reasons.TOO_SMALL, f"{width} x {height}")
+        stated = record(info, "extmetadata")
+        metadata = {key: _plain(str(record(stated, key).get("value", ""))) for key in stated}
         name = metadata.get("LicenseShortName") or metadata.get("UsageTerms") or metadata.get("License") or ""
         url = metadata.get("LicenseUrl", "")
         is_marked_unfree = metadata.get("NonFree", "").lower() in ("true", "1", "yes")
@@ -259,11 +232,11 @@ class PhotoFinder:
             anchor_id="",
             subject_id=key,
             file=figure.file,
-            page_url=info.page_url or None,
+            page_url=text(info, "descriptionurl") or None,
             author=metadata.get("Attribution") or metadata.get("Artist") or None,
             # The non-free mark becomes part of the licence name, so that credits show it.
             licence=f"{name or 'licence unknown'} (non-free)" if is_marked_unfree else name or short_licence("", url),
             licence_url=url or None,
             caption=figure.caption,
-            media_type=info.media_type,
+            media_type=media_type,
         )

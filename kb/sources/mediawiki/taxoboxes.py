@@ -115,9 +115,9 @@ def rank_of_group(name: str, lead: str, lists: str = "") -> str:
     return next((rank for ending, rank in _ENDINGS if ending.search(name)), "group")
 
 
-def taxon_of_name(written: str, genus: str = "", epithet: str = "") -> StatedTaxon:
+def taxon_of_name(written: str, genus: str) -> StatedTaxon:
     """Return rank and name of the taxon with a written name; without a rank if it has one word."""
-    found = _parsed(written, genus, epithet)
+    found = _parsed(written, genus)
     if not found.text or _SHORT.fullmatch(found.text.split()[0]):
         return NO_TAXON
     if found.is_several and found.rank:
@@ -158,7 +158,7 @@ def parse_binomial(text: str) -> str | None:
     return " ".join(words[: 2 + words[:3].count("×")])
 
 
-def _parsed(written: str, genus: str, epithet: str) -> ScientificName:
+def _parsed(written: str, genus: str, epithet: str = "") -> ScientificName:
     words = written.strip(" †?*").split()
     if words and genus:
         if _SHORT.fullmatch(words[0]) and genus.startswith(words[0][0]):

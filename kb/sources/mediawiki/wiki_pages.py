@@ -19,6 +19,7 @@ from data.codec import from_json, to_json
 from data.errors import BadInput, MissingRequirement, StoreError
 from kb.addresses import split_address
 from kb.licences import short_licence
+from kb.sources.mediawiki.article_parser import BESIDE_TEXT
 from kb.sources.mediawiki.clues import FIRST_SENTENCE_CHARACTERS, Clues, clues_from_wikitext
 from kb.sources.mediawiki.wiki_client import (
     TITLES_PER_REQUEST,
@@ -55,10 +56,6 @@ MOST_CATEGORIES: Final = 5_000
 # Links under these headings are not part of the list.
 _OTHER_SECTIONS = frozenset(
     {"see also", "references", "external links", "notes", "further reading", "sources", "bibliography", "footnotes"}
-)
-_OUTSIDE = (
-    ".navbox, .infobox, .sidebar, .hatnote, .dablink, .metadata, .reflist, .references, .mw-references-wrap, #toc, "
-    ".toc, .mw-editsection, .gallerytext, .thumb, figure, sup, .catlinks, .portal, .noprint, .ambox, style, script"
 )
 _NAMESPACE = re.compile(
     r"^(?:File|Image|Category|Template|Help|Special|Wikipedia|Project|Portal|Talk|User|MediaWiki|Module|Draft|Book|TimedText|Media"
@@ -288,7 +285,7 @@ def links_in_list(html: str, site: SiteInfo) -> list[str]:
     """
     soup = soup_of(html)
     root = soup.select_one(".mw-parser-output") or soup
-    for tag in root.select(_OUTSIDE):
+    for tag in root.select(f"{BESIDE_TEXT}, sup, style, script"):
         tag.decompose()
     listed = [link for link in root.find_all("a") if link.find_parent(["li", "td", "th", "dd"])]
     titles: dict[str, None] = {}

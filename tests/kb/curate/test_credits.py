@@ -59,7 +59,7 @@ def test_control_characters_in_names_are_removed_from_text_credits() -> None:
     bad = anchor("a.jpg", author="Ann\nb.jpg: Bob\x1b[31m, CC0\u202e 1.0.\r", licence="CC BY-NC 4.0")
     found = credits_of("birds.kb", [entry("Wren", ARTICLE, bad)])
     (line,) = (line for line in as_text(found).splitlines() if "Bob" in line)
-    assert line.startswith("a.jpg: Ann b.jpg: Bob[31m, CC0 1.0. , CC BY-NC 4.0 (")
+    assert line.startswith("a.jpg: Ann b.jpg: Bob [31m, CC0 1.0. , CC BY-NC 4.0 (")
     assert line.endswith("NOT TO BE PUBLISHED.")
     assert found.to_frame()["author"][1] == bad.author
 
