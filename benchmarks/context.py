@@ -24,6 +24,7 @@ from kb.lookup.context_settings import ContextSources
 from kb.lookup.findings import Findings, look_up
 from kb.lookup.wiki_terms import WikiTerms
 from kb.shipped import unpack_shipped
+from kb.sources.mediawiki.wiki_client import WikiClient
 from kb.sources.mediawiki.wiki_source import WikipediaSource
 from training.tables import markdown
 
@@ -116,7 +117,7 @@ def main() -> None:
         wiki: WikiTerms | None = None
         source: WikipediaSource | None = None
         if options.api_url:
-            source = WikipediaSource(options.api_url, contact=resolve().contact)
+            source = WikipediaSource(WikiClient(options.api_url, contact=resolve().contact))
             stack.callback(source.close)
             wiki = WikiTerms(source)
         rows, sources = [], ContextSources(wiki=wiki, learn=False)

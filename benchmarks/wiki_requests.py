@@ -16,6 +16,7 @@ import kb
 from kb.checklist.avilist import load_checklist
 from kb.checklist.selection import select
 from kb.http import RetryPolicy, Timeouts
+from kb.sources.mediawiki.wiki_client import WikiClient
 from kb.sources.mediawiki.wiki_source import WikipediaSource
 from tests.servers.wiki_proxy import Rates, WikiProxy
 from tests.toy.encoders import toy_encoders
@@ -28,7 +29,7 @@ def build(proxy: WikiProxy, path: Path, *, is_hurried: bool = False) -> tuple[st
     began = time.monotonic()
     waits = Timeouts(read_s=1.5, total_s=30) if is_hurried else None
     retry = RetryPolicy(first_wait_s=0.02) if is_hurried else None
-    source = WikipediaSource(proxy.api_url, contact="you@example.org", timeouts=waits, retry=retry)
+    source = WikipediaSource(WikiClient(proxy.api_url, contact="you@example.org", timeouts=waits, retry=retry))
     birds = select(load_checklist(), "Aves")
     status = kb.build(path, birds, source, toy_encoders(), terms=[("Amplexus", None)])
     source.close()

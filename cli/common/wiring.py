@@ -212,11 +212,11 @@ def _wiki_terms(settings: Settings, stack: ExitStack, *, wiki: bool | None) -> W
     if not (settings.api_url is not None if wiki is None else wiki):
         return None
     from kb.lookup.wiki_terms import WikiTerms
+    from kb.sources.mediawiki.wiki_client import WikiClient
     from kb.sources.mediawiki.wiki_source import WikipediaSource
 
-    language = settings.language or "en"
-    login = wiki_login(settings)
-    source = WikipediaSource(settings.api_url, contact=settings.contact, language=language, login=login)
+    language, login = settings.language or "en", wiki_login(settings)
+    source = WikipediaSource(WikiClient(settings.api_url, contact=settings.contact, language=language, login=login))
     stack.callback(source.close)
     return WikiTerms(source)
 

@@ -227,15 +227,14 @@ def _from_wiki(
     """Return the selection from a wiki; a taxon that the default checklist lacks is looked for in its taxoboxes."""
     from kb.checklist.wiki_checklist import WikiChecklist, WithTaxoboxes
     from kb.pipeline import selection
+    from kb.sources.mediawiki.wiki_client import WikiClient
     from kb.sources.mediawiki.wiki_source import WikipediaSource
 
     def open_wiki() -> WikipediaSource:
+        language, login = settings.language or _language_of(path), wiring.wiki_login(settings)
         wiki = WikipediaSource(
-            settings.api_url,
-            contact=settings.contact,
-            language=settings.language or _language_of(path),
-            login=wiring.wiki_login(settings),
-            name_languages=(settings.language or _language_of(path), "en"),
+            WikiClient(settings.api_url, contact=settings.contact, language=language, login=login),
+            name_languages=(language, "en"),
             allow_any_licence=settings.licences == "any",
         )
         stack.callback(wiki.close)

@@ -229,12 +229,8 @@ def _check_sexes(number: int, text: str, passages: list[str], earlier: str, grou
 
 def _check_looks(number: int, text: str, group: str) -> Iterator[_Problem]:
     if not describes_looks(text, group):
-        yield (
-            "warning",
-            "not-visual",
-            number,
-            _matters([text], group) or "names no part, colour, pattern, shape or size",
-        )
+        detail = _matters([text], group) or "names no part, colour, pattern, shape or size"
+        yield "warning", "not-visual", number, detail
         return
     clauses = [clause for clause in off_topic_clauses(text, group) if set(_strong_words(clause, group)) - _IN_PASSING]
     if clauses:

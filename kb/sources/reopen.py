@@ -42,14 +42,15 @@ def reopened(
         from kb.sources.web_pages import PageClient, WebSource
 
         return WebSource(PageClient(contact=contact, settings=pages))
+    from kb.sources.mediawiki.wiki_client import WikiClient
     from kb.sources.mediawiki.wiki_source import WikipediaSource
 
-    return WikipediaSource(
+    client = WikiClient(
         api_url or origin["api_url"],
         contact=contact,
         language=origin["language"],
-        thumbnail_px=int(origin["thumbnail_px"]),
-        allow_any_licence=origin["licences"] == "any",
         login=login if api_url else None,
         public_only=FROM_BUNDLE in origin and not api_url,
     )
+    is_any = origin["licences"] == "any"
+    return WikipediaSource(client, thumbnail_px=int(origin["thumbnail_px"]), allow_any_licence=is_any)

@@ -24,6 +24,7 @@ from kb.checklist.names_table import read_names
 from kb.checklist.shelf import Shelf
 from kb.checklist.species_lists import read_list
 from kb.distill.model import ModelDistiller
+from kb.sources.mediawiki.wiki_client import WikiClient
 from kb.sources.mediawiki.wiki_source import WikipediaSource
 from papers.answers.replies import read_answer, read_verdict
 from papers.species.namer import read_name
@@ -46,7 +47,7 @@ TABLE = "scientific_name,common_name,order,count\nBubo scandiacus,Snowy Owl,Stri
 
 
 def read_page(content: bytes, folder: Path) -> None:
-    source = WikipediaSource("http://localhost/api.php", contact=None)
+    source = WikipediaSource(WikiClient("http://localhost/api.php"))
     place = Source(title="Snowy owl", url="http://localhost/Snowy_owl", revision=1)
     page = PageRef(subject_id="bubo-scandiacus", title="Snowy owl", revision=1)
     body = content.decode(errors="surrogateescape")

@@ -87,13 +87,13 @@ class Locator:
         """
         looked_up = self._pages.look_up(titles)
         pages = {title: page for title, page in looked_up.items() if page.namespace == 0}
-        species = {title: taxon for title, page in pages.items() if (taxon := species_on(page, checklist))}
-        others = {title: page for title, page in pages.items() if title not in species}
-        groups = {title: group for title, page in others.items() if (group := group_on(page, checklist))}
+        on = ((title, species_on(page, checklist) or group_on(page, checklist)) for title, page in pages.items())
+        named = [(title, taxon) for title, taxon in on if taxon is not None]
+        order = {"species": 0, "genus": 1}
         found: dict[str, tuple[Taxon, PageRef] | LeftOut] = {}
         taken: dict[str, str] = {}  # taxon_id -> title
         covered: set[tuple[str, str]] = set()
-        for title, taxon in (*species.items(), *sorted(groups.items(), key=lambda each: each[1].rank != "genus")):
+        for title, taxon in sorted(named, key=lambda each: order.get(each[1].rank, 2)):
             if (taxon.rank, taxon.scientific_name) in covered:
                 detail = f"{taxon.rank} {taxon.scientific_name}; its species have their own articles"
                 found[title] = LeftOut(name=title, reason=reasons.NOT_A_SPECIES, detail=detail)

@@ -93,6 +93,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
     ) -> None:
         if not re.fullmatch(r"[a-z]{2,}(-[a-z]+)*", language):  # it becomes part of the host
             raise UsageError(f"Expected a Wikipedia language code such as en or zh-min-nan, got {language!r}")
+        language = language.partition("-")[0] if language in ("en-gb", "en-us", "pt-br", "pt-pt") else language
         self.api_url = api_url or self._build_url(language)
         self.contact = contact
         self._login, self._n_logins, self._login_lock = login, 0, threading.Lock()

@@ -12,7 +12,6 @@ from data.records import Article, Failure, FetchedPage, LeftOut, PageRef, Source
 from kb import reasons
 from kb.checklist.avilist import load_checklist
 from kb.checklist.names import epithet_stem, fold
-from kb.http import RetryPolicy, Timeouts
 from kb.sources.article_source import ArticleSource, left_out
 from kb.sources.mediawiki.article_parser import parse_article
 from kb.sources.mediawiki.locate import Locator
@@ -40,9 +39,7 @@ class WikipediaSource(Locator, PhotoFinder, ArticleSource):
     """Wikipedia or any other MediaWiki as a source of articles and photos.
 
     Args:
-        api_url: address of its `api.php`; Wikipedia in `language` if None.
-        contact, login, public_only, timeouts, retry: as of `WikiClient`.
-        language: language code of the Wikipedia, and of articles on a wiki that states none.
+        client: asks the wiki; the source closes it.
         thumbnail_px: width of photos; Wikimedia's servers refuse others than 20, 40, 60, 120, 250, 330, 500, 960, 1280.
         allow_any_licence: also take photos that are not free.
         name_languages: languages in which the titles of the same article are taken as names, where the wiki links it.
@@ -52,28 +49,13 @@ class WikipediaSource(Locator, PhotoFinder, ArticleSource):
 
     def __init__(
         self,
-        api_url: str | None,
+        client: WikiClient,
         *,
-        contact: str | None,
-        language: str = "en",
-        login: tuple[str, str] | None = None,
         thumbnail_px: int = 960,
         allow_any_licence: bool = False,
-        public_only: bool = False,
         name_languages: Sequence[str] = (),
-        timeouts: Timeouts | None = None,
-        retry: RetryPolicy | None = None,
     ) -> None:
-        self.client = WikiClient(
-            api_url,
-            contact=contact,
-            language=language.partition("-")[0] if language in ("en-gb", "en-us", "pt-br", "pt-pt") else language,
-            login=login,
-            public_only=public_only,
-            timeouts=timeouts,
-            retry=retry,
-        )
-        pages = WikiPages(self.client)
+        self.client, pages = client, WikiPages(client)
         Locator.__init__(self, pages)
         PhotoFinder.__init__(self, pages, thumbnail_px=thumbnail_px, allow_any_licence=allow_any_licence)
         self._name_languages = tuple(name_languages)

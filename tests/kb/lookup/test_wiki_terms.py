@@ -4,6 +4,7 @@ import pytest
 
 from kb.http import RetryPolicy
 from kb.lookup.wiki_terms import WikiTerms, phrases_of
+from kb.sources.mediawiki.wiki_client import WikiClient
 from kb.sources.mediawiki.wiki_source import WikipediaSource
 from tests.servers.faulty_wiki import FaultyWiki
 
@@ -29,7 +30,7 @@ def wiki() -> Iterator[FaultyWiki]:
 
 @pytest.fixture
 def terms(wiki: FaultyWiki) -> WikiTerms:
-    return WikiTerms(WikipediaSource(wiki.api_url, contact=None, retry=QUICK))
+    return WikiTerms(WikipediaSource(WikiClient(wiki.api_url, retry=QUICK)))
 
 
 def explained(terms: WikiTerms, query: str, known: tuple[str, ...] = ()) -> list[str]:

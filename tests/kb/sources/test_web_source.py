@@ -14,6 +14,7 @@ from kb.addresses import PageSettings
 from kb.http import RetryPolicy
 from kb.sources.article_source import ArticleSource, owner_of
 from kb.sources.folder import FolderSource
+from kb.sources.mediawiki.wiki_client import WikiClient
 from kb.sources.mediawiki.wiki_source import WikipediaSource
 from kb.sources.reopen import FROM_BUNDLE, reopened
 from kb.sources.starter import StarterSource
@@ -99,7 +100,7 @@ def test_each_kind_of_source_reopens_with_its_name_and_record_and_is_closed(
     for kind in (WikipediaSource, WebSource):
         monkeypatch.setattr(kind, "close", lambda self: closed.append(self.name))
     (tmp_path / "Merlin").mkdir()
-    wikipedia = WikipediaSource(wiki.api_url, contact=None, language="sv", allow_any_licence=True, thumbnail_px=500)
+    wikipedia = WikipediaSource(WikiClient(wiki.api_url, language="sv"), allow_any_licence=True, thumbnail_px=500)
     sources: list[ArticleSource] = [FolderSource(tmp_path), StarterSource(), wikipedia]
     for source in sources:
         with closing(reopened(source.origin)) as again:
@@ -122,7 +123,7 @@ def test_a_wiki_that_a_bundle_named_is_not_asked_if_its_name_leads_to_this_machi
     monkeypatch.setattr(socket, "getaddrinfo", to_loopback)
     wiki.pages["Merlin"] = "<p>A falcon.</p>"
     address = wiki.api_url.replace("127.0.0.1", "birds.example")
-    record = WikipediaSource(address, contact=None).origin
+    record = WikipediaSource(WikiClient(address)).origin
     with closing(reopened({**record, FROM_BUNDLE: "yes"})) as source:
         assert isinstance(source, WikipediaSource)
         with pytest.raises(PrivateAddress, match="on this machine or its network") as caught:

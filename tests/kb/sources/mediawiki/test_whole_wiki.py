@@ -13,6 +13,7 @@ from data.records import Status
 from kb.checklist.avilist import load_checklist
 from kb.checklist.selection import select
 from kb.http import RetryPolicy, Timeouts
+from kb.sources.mediawiki.wiki_client import WikiClient
 from kb.sources.mediawiki.wiki_source import WikipediaSource
 from tests.servers.wiki_proxy import ProxyRequest, Rates, WikiProxy
 
@@ -39,7 +40,8 @@ class Whole(NamedTuple):
 
 
 def built(path: Path, proxy: WikiProxy, encoders: Encoders, **given: Any) -> Status:
-    source = WikipediaSource(proxy.api_url, contact=CONTACT, thumbnail_px=WIDTH_PX, **given)
+    client = WikiClient(proxy.api_url, contact=CONTACT, **given)
+    source = WikipediaSource(client, thumbnail_px=WIDTH_PX)
     status = kb.build(path, BIRDS, source, encoders, terms=[("Amplexus", None)])
     source.close()
     return status
