@@ -250,7 +250,7 @@ def _is_public(origin: Mapping[str, str]) -> bool:
         return False
     parts = urlsplit(origin.get("api_url", ""))
     host = (parts.hostname or "").rstrip(".")
-    if parts.scheme not in ("http", "https") or not origin.get("thumbnail_px", "").isdecimal():
+    if parts.scheme not in ("http", "https"):
         return False
     try:
         return ipaddress.ip_address(host).is_global

@@ -52,5 +52,4 @@ def reopened(
         login=login if api_url else None,
         public_only=FROM_BUNDLE in origin and not api_url,
     )
-    is_any = origin["licences"] == "any"
-    return WikipediaSource(client, thumbnail_px=int(origin["thumbnail_px"]), allow_any_licence=is_any)
+    return WikipediaSource(client, allow_any_licence=origin["licences"] == "any")

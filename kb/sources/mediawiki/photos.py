@@ -33,6 +33,7 @@ from kb.sources.mediawiki.wiki_client import (
 from kb.sources.mediawiki.wiki_pages import WikiPages, is_title
 from kb.sources.plain_text import remove_hidden, soup_of
 
+THUMBNAIL_PX = 960  # Wikimedia's servers refuse other widths than 20, 40, 60, 120, 250, 330, 500, 960, 1280
 MOST_DAMAGED = 4  # tries for an image that arrives damaged in different ways
 PHOTO_TYPES = frozenset({"image/jpeg", "image/png", "image/webp", "image/gif", "image/tiff"})
 
@@ -67,9 +68,8 @@ class _Skipped(Exception):
 class PhotoFinder:
     """Finds the free photos of articles; with `allow_any_licence`, all photos."""
 
-    def __init__(self, pages: WikiPages, *, thumbnail_px: int, allow_any_licence: bool) -> None:
+    def __init__(self, pages: WikiPages, *, allow_any_licence: bool) -> None:
         self._pages = pages
-        self.thumbnail_px = thumbnail_px
         self.allows_any_licence = allow_any_licence
         self._stored: Mapping[str, Anchor] = {}
         self._has_seen_a_picture = False
@@ -117,7 +117,7 @@ class PhotoFinder:
                 {
                     "prop": "imageinfo",
                     "iiprop": "url|size|mime|sha1|extmetadata",
-                    "iiurlwidth": self.thumbnail_px,
+                    "iiurlwidth": THUMBNAIL_PX,
                     "iiextmetadatafilter": "Artist|Attribution|LicenseShortName|LicenseUrl|License|UsageTerms|NonFree",
                     "iiextmetadatalanguage": "en",
                 },
@@ -172,7 +172,7 @@ class PhotoFinder:
             return AnchorImage(
                 anchor=replace(anchor, anchor_id=stored.anchor_id, sha256=stored.sha256, media_type=stored.media_type)
             )
-        is_small = (number(info, "width") or 0) <= self.thumbnail_px
+        is_small = (number(info, "width") or 0) <= THUMBNAIL_PX
         url = text(info, "url") if is_small else text(info, "thumburl") or text(info, "url")
         try:
             check_redirect(url, origin=self._pages.client.api_url)

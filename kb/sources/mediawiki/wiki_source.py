@@ -15,7 +15,7 @@ from kb.checklist.names import epithet_stem, fold
 from kb.sources.article_source import ArticleSource, left_out
 from kb.sources.mediawiki.article_parser import parse_article
 from kb.sources.mediawiki.locate import Locator
-from kb.sources.mediawiki.photos import PhotoFinder
+from kb.sources.mediawiki.photos import THUMBNAIL_PX, PhotoFinder
 from kb.sources.mediawiki.wiki_client import Json, WikiClient, ask_all, number, record, records, text
 from kb.sources.mediawiki.wiki_pages import Report, WikiPage, WikiPages, links_in_list
 
@@ -40,7 +40,6 @@ class WikipediaSource(Locator, PhotoFinder, ArticleSource):
 
     Args:
         client: asks the wiki; the source closes it.
-        thumbnail_px: width of photos; Wikimedia's servers refuse others than 20, 40, 60, 120, 250, 330, 500, 960, 1280.
         allow_any_licence: also take photos that are not free.
         name_languages: languages in which the titles of the same article are taken as names, where the wiki links it.
     """
@@ -48,16 +47,11 @@ class WikipediaSource(Locator, PhotoFinder, ArticleSource):
     parser = "mediawiki-html/2"  # raise the number when `parse` changes its result
 
     def __init__(
-        self,
-        client: WikiClient,
-        *,
-        thumbnail_px: int = 960,
-        allow_any_licence: bool = False,
-        name_languages: Sequence[str] = (),
+        self, client: WikiClient, *, allow_any_licence: bool = False, name_languages: Sequence[str] = ()
     ) -> None:
         self.client, pages = client, WikiPages(client)
         Locator.__init__(self, pages)
-        PhotoFinder.__init__(self, pages, thumbnail_px=thumbnail_px, allow_any_licence=allow_any_licence)
+        PhotoFinder.__init__(self, pages, allow_any_licence=allow_any_licence)
         self._name_languages = tuple(name_languages)
         self._within: set[str] = set()  # taxa that the species of this run lie below
         self.leaves_out_birds = False
@@ -71,7 +65,7 @@ class WikipediaSource(Locator, PhotoFinder, ArticleSource):
     @property
     def photo_rules(self) -> str:
         """Width of photos, whether non-free ones are taken, and the version of the choice."""
-        return f"{self.thumbnail_px}px, choice 2" + (", any licence" if self.allows_any_licence else "")
+        return f"{THUMBNAIL_PX}px, choice 2" + (", any licence" if self.allows_any_licence else "")
 
     @property
     def n_requests(self) -> int:
@@ -91,7 +85,6 @@ class WikipediaSource(Locator, PhotoFinder, ArticleSource):
             "api_url": self.client.api_url_shown,
             "language": self.client.language,
             "licences": "any" if self.allows_any_licence else "free",
-            "thumbnail_px": str(self.thumbnail_px),
         }
 
     def keep_look_ups(self, journal: CacheFile | None, report: Report) -> None:

@@ -270,9 +270,9 @@ def test_addresses_in_the_local_network_and_files_outside_the_manifest_are_skipp
         "file": "file:///etc/passwd",
         "public": "https://birds.example.org/w/api.php",
     }
-    rest = {"kind": "wikipedia", "language": "en", "licences": "free", "thumbnail_px": "960"}
+    rest = {"kind": "wikipedia", "language": "en", "licences": "free"}
     sources = {name: {**rest, "api_url": url} for name, url in wikis.items()}
-    sources["odd"] = {**rest, "api_url": wikis["public"], "thumbnail_px": "many"}
+    sources["odd"] = {"kind": "wikipedia", "api_url": wikis["public"]}
     rewrite_manifest(bundle, lambda manifest: manifest.update(sources=sources))
     assert kb.import_bundle(bundle, bundle.parent / "b.kb", encoders).species == 4
     with kb.open(bundle.parent / "b.kb") as store:

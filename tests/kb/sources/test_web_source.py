@@ -100,7 +100,7 @@ def test_each_kind_of_source_reopens_with_its_name_and_record_and_is_closed(
     for kind in (WikipediaSource, WebSource):
         monkeypatch.setattr(kind, "close", lambda self: closed.append(self.name))
     (tmp_path / "Merlin").mkdir()
-    wikipedia = WikipediaSource(WikiClient(wiki.api_url, language="sv"), allow_any_licence=True, thumbnail_px=500)
+    wikipedia = WikipediaSource(WikiClient(wiki.api_url, language="sv"), allow_any_licence=True)
     sources: list[ArticleSource] = [FolderSource(tmp_path), StarterSource(), wikipedia]
     for source in sources:
         with closing(reopened(source.origin)) as again:

@@ -22,7 +22,7 @@ def fetch(
     wiki: FaultyWiki, *articles: Article, limit: int = 3, any_licence: bool = False
 ) -> list[AnchorBatch | Failure]:
     client = WikiClient(wiki.api_url, retry=QUICK)
-    finder = PhotoFinder(WikiPages(client), thumbnail_px=960, allow_any_licence=any_licence)
+    finder = PhotoFinder(WikiPages(client), allow_any_licence=any_licence)
     found = list(finder.fetch_anchors([(f"bird-{i}", item) for i, item in enumerate(articles)], limit=limit))
     client.close()
     assert [key for key, _ in found] == [f"bird-{i}" for i in range(len(articles))]

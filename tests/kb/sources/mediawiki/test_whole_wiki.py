@@ -41,8 +41,10 @@ class Whole(NamedTuple):
 
 def built(path: Path, proxy: WikiProxy, encoders: Encoders, **given: Any) -> Status:
     client = WikiClient(proxy.api_url, contact=CONTACT, **given)
-    source = WikipediaSource(client, thumbnail_px=WIDTH_PX)
-    status = kb.build(path, BIRDS, source, encoders, terms=[("Amplexus", None)])
+    source = WikipediaSource(client)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("kb.sources.mediawiki.photos.THUMBNAIL_PX", WIDTH_PX)
+        status = kb.build(path, BIRDS, source, encoders, terms=[("Amplexus", None)])
     source.close()
     return status
 
