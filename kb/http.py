@@ -200,15 +200,14 @@ class Timeouts:
     total_s: float = 60.0
 
 
-def client_settings(timeouts: Timeouts, *, allow_private: bool | None = None) -> dict[str, Any]:
+def client_settings(timeouts: Timeouts, *, public_only: bool) -> dict[str, Any]:
     """Return the settings of an `httpx.Client` for `exchange`.
 
     Args:
         timeouts: limits for connections and answers.
-        allow_private: whether addresses of this machine and its network may be connected to; None for a client that
-            checks no addresses, and may use a proxy.
+        public_only: refuse addresses of this machine and its network; such a client uses no proxy.
     """
-    checked = {} if allow_private is None else {"transport": CheckedTransport(allow_private), "trust_env": False}
+    checked = {"transport": CheckedTransport(), "trust_env": False} if public_only else {}
     return {
         "timeout": httpx.Timeout(timeouts.read_s, connect=timeouts.connect_s),
         "follow_redirects": False,  # each hop is checked by the caller
@@ -310,40 +309,37 @@ def status_problem(response: httpx.Response, url: str) -> str | None:
 class CheckedTransport(httpx.HTTPTransport):
     """The transport of httpx over `CheckedBackend`; proxies are not used, since they would resolve names themselves."""
 
-    def __init__(self, allow_private: bool) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        ssl, backend = httpx.create_ssl_context(), CheckedBackend(allow_private)
+        ssl, backend = httpx.create_ssl_context(), CheckedBackend()
         self._pool = httpcore.ConnectionPool(ssl_context=ssl, max_connections=4, network_backend=backend)
 
 
 class CheckedBackend(httpcore.SyncBackend):
     """Resolves names itself, checks every address and connects to it; certificates are still compared with the name."""
 
-    def __init__(self, allow_private: bool) -> None:
-        self._allow_private = allow_private
-
     def connect_tcp(self, host: str, port: int, *rest: Any, **more: Any) -> httpcore.NetworkStream:  # noqa: ANN401
         """Connect to the first address of the host that answers."""
-        *others, last = resolved(host, port, allow_private=self._allow_private)
+        *others, last = public_addresses(host, port)
         for address in others:
             with suppress(httpcore.ConnectError, httpcore.ConnectTimeout):
                 return super().connect_tcp(address, port, *rest, **more)
         return super().connect_tcp(last, port, *rest, **more)
 
 
-def resolved(host: str, port: int, *, allow_private: bool) -> list[str]:
+def public_addresses(host: str, port: int) -> list[str]:
     """Return the IP addresses of a host.
 
     Raises:
         httpcore.ConnectError: if the name is unknown.
-        PrivateAddress: if an address is of this machine or its network, unless `allow_private`.
+        PrivateAddress: if an address is of this machine or its network.
     """
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise httpcore.ConnectError(str(error)) from error
     addresses = list(dict.fromkeys(str(place[0]) for *_, place in found))
-    if not allow_private and not all(is_public(address) for address in addresses):
+    if not all(map(is_public, addresses)):
         raise PrivateAddress(
             f"{host} is on this machine or its network, where pages are fetched only with --set private_addresses=true"
         )

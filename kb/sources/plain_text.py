@@ -303,7 +303,7 @@ def _style(tag: Tag, rules: Iterable[_Rule]) -> _Style:
     return {name: value for name, (_, value) in found.items()}
 
 
-def _hides(style: _Style, names: Iterable[str] = _OF_USE) -> bool:
+def _hides(style: _Style, names: Iterable[str]) -> bool:
     """Return whether a style hides its element for certain."""
     return any(_hides_by(name, style[name], style) for name in style.keys() & {*names})
 

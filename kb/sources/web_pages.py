@@ -229,7 +229,7 @@ class PageClient:
         """Requests so far, those for robots.txt and retries included."""
         self._client = httpx.Client(
             headers={"User-Agent": user_agent(contact), "Accept": ACCEPT},
-            **client_settings(_TIMEOUTS, allow_private=settings.private_addresses),
+            **client_settings(_TIMEOUTS, public_only=not settings.private_addresses),
         )
 
     def close(self) -> None:

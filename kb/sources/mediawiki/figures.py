@@ -164,7 +164,7 @@ def is_photo(file: str) -> bool:
     return file.rpartition(".")[2].lower() in PHOTO_SUFFIXES
 
 
-def is_map_or_icon(file: str, caption: str = "") -> bool:
+def is_map_or_icon(file: str, caption: str) -> bool:
     """Return whether a picture is a map or an icon, by its name or caption."""
     if _MAP.search(file) or _STATUS.match(file) or _RANGE_CAPTION.match(caption):
         return True

@@ -110,7 +110,7 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
             language=language,
             max_retries=0,  # `Retrier` repeats requests: it also handles maxlag, truncated bodies and dead wikis
             limits=httpx.Limits(max_connections=N_CONCURRENT),
-            **client_settings(self._timeouts, allow_private=False if public_only else None),
+            **client_settings(self._timeouts, public_only=public_only),
         )
         self.close = weakref.finalize(self, self._client.close)
         """Closes the connections; called automatically when the client is garbage collected."""
@@ -235,7 +235,13 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         def ask(at: str) -> tuple[httpx.Response, bytes]:
             with self._slots:
                 self._retrier.pause()
-                return self._exchange(method, at, form, limit)
+                try:
+                    return exchange(self._client, at, self._timeouts, method=method, form=form, limit=limit)
+                except PrivateAddress as error:
+                    raise PrivateAddress(
+                        f"{host_of(at)} is on this machine or its network, and the knowledge base was imported",
+                        hint="If the wiki is yours, name its address: kb update --api-url URL.",
+                    ) from error
 
         def target(_: str, to: str) -> str:
             check_redirect(to, origin=self.api_url, is_login=is_secret)
@@ -245,15 +251,6 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
         at, response, body = followed(url, ask, target)
         self._check_status(response, at)
         return response, body
-
-    def _exchange(self, method: str, url: str, form: dict[str, str] | None, limit: int) -> tuple[httpx.Response, bytes]:
-        try:
-            return exchange(self._client, url, self._timeouts, method=method, form=form, limit=limit)
-        except PrivateAddress as error:
-            raise PrivateAddress(
-                f"{host_of(url)} is on this machine or its network, and the knowledge base was imported",
-                hint="If the wiki is yours, name its address: kb update --api-url URL.",
-            ) from error
 
     def _check_status(self, response: httpx.Response, url: str) -> None:
         problem = status_problem(response, url)
