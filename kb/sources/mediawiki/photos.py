@@ -9,7 +9,7 @@ from functools import partial
 
 from PIL.Image import Image
 
-from data.batches import grouped_by_size
+from data.batches import grouped, grouped_by_size
 from data.errors import BadImage, MalformedAnswer, PageNotFound, SourceError, TooLarge
 from data.files import sha256_hex
 from data.images.decode import read_image
@@ -111,9 +111,9 @@ class PhotoFinder:
     def _describe(self, files: Sequence[str]) -> dict[str, Json]:
         """Return the wiki's `imageinfo` of each existing file, by file name."""
         found: dict[str, Json] = {}
-        for i in range(0, len(files), TITLES_PER_REQUEST):
+        for group in grouped(files, TITLES_PER_REQUEST):
             answer = self._pages.client.query_titles(
-                [f"File:{file}" for file in files[i : i + TITLES_PER_REQUEST]],
+                [f"File:{file}" for file in group],
                 {
                     "prop": "imageinfo",
                     "iiprop": "url|size|mime|sha1|extmetadata",
@@ -123,7 +123,7 @@ class PhotoFinder:
                 },
             )
             by_title = {page["title"]: info for page in answer.pages for info in records(page, "imageinfo")[:1]}
-            for file in files[i : i + TITLES_PER_REQUEST]:
+            for file in group:
                 if info := by_title.get(answer.end_of(f"File:{file}")):
                     found[file] = info
         return found

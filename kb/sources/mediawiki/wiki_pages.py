@@ -14,6 +14,7 @@ from urllib.parse import parse_qs, quote, unquote, urljoin
 
 from bs4 import Tag
 
+from data.batches import grouped
 from data.cache_file import CacheFile
 from data.codec import from_json, to_json
 from data.errors import BadInput, MissingRequirement, StoreError
@@ -119,7 +120,7 @@ class WikiPages:
         """Return title -> page for the titles that exist, redirects resolved; without clues only their revisions."""
         look_up = partial(self._look_up_batch, with_clues=with_clues)
         valid = [title for title in dict.fromkeys(map(clean_title, titles)) if is_title(title)]
-        batches = [valid[i : i + TITLES_PER_REQUEST] for i in range(0, len(valid), TITLES_PER_REQUEST)]
+        batches = [*grouped(valid, TITLES_PER_REQUEST)]
         found: dict[str, WikiPage] = {}
         for n_done, part in enumerate(ask_all("look-up", look_up, batches), 1):  # the first brings the site information
             found.update(part)
