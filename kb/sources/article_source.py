@@ -66,7 +66,12 @@ class ArticleSource(ABC):
 
     def locate_terms(self, terms: Sequence[tuple[str, str | None]]) -> Iterator[tuple[str, PageRef | LeftOut]]:
         """Yield the page of each `(term, page title or None)`, or why it has none; `subject_id` is `term:SLUG`."""
-        return ((name, LeftOut(name=name, reason=reasons.NO_PAGE)) for name, _ in terms)
+        for name, title in terms:
+            yield name, self.term_page(name, title) or LeftOut(name=name, reason=reasons.NO_PAGE)
+
+    def term_page(self, name: str, title: str | None) -> PageRef | None:
+        """Return the page of a term, by its title or else its name, or None; by default terms have no pages."""
+        return None
 
     @abstractmethod
     def fetch(self, pages: Sequence[PageRef]) -> Iterator[tuple[PageRef, FetchedPage | LeftOut | Failure]]:

@@ -146,17 +146,13 @@ class FolderSource(ArticleSource):
                 self._folder_of_id.setdefault(subject.taxon_id, folders[page.title])
         yield from super().newest(known)
 
-    def locate_terms(self, terms: Sequence[tuple[str, str | None]]) -> Iterator[tuple[str, PageRef | LeftOut]]:
-        """Yield the folder of each term in `Terms`, by its title or name."""
-        inside = next((p for p in _subfolders(self.folder) if p.name.lower() == TERMS_FOLDER), None)
-        by_name = _folders_by_name(inside) if inside else {}
-        for name, title in terms:
-            path = by_name.get(fold((title or name).rpartition("/")[2]))
-            if inside is None or path is None or (revision := _revision(path, needs_text=True)) == EMPTY:
-                yield name, LeftOut(name=name, reason=reasons.NO_PAGE)
-            else:
-                title = f"{inside.name}/{path.name}"
-                yield name, PageRef(subject_id=term_id(name), title=title, revision=revision)
+    def term_page(self, name: str, title: str | None) -> PageRef | None:
+        """Return the folder of a term in `Terms`, by its title or name."""
+        inside = [path for path in _subfolders(self.folder) if path.name.lower() == TERMS_FOLDER]
+        path = _folders_by_name(inside[0]).get(fold((title or name).rpartition("/")[2])) if inside else None
+        if path is None or (revision := _revision(path, needs_text=True)) == EMPTY:
+            return None
+        return PageRef(subject_id=term_id(name), title=f"{inside[0].name}/{path.name}", revision=revision)
 
     def fetch(self, pages: Sequence[PageRef]) -> Iterator[tuple[PageRef, FetchedPage | LeftOut | Failure]]:
         """Yield the text of each folder; an unreadable text is a failure, a missing folder is left out."""

@@ -71,6 +71,10 @@ class StarterSource(ArticleSource):
         return {term.term_id: replace(term, source=_source(term.name)) for term in read_terms()}
 
     @cached_property
+    def _term_of_name(self) -> dict[str, Term]:
+        return {fold(name): term for term in self._terms.values() for name in (term.name, *term.aliases)}
+
+    @cached_property
     def _vectors(self) -> ShippedVectors:
         if not self._with_vectors:
             return ShippedVectors()
@@ -103,21 +107,15 @@ class StarterSource(ArticleSource):
             else:
                 yield taxon, LeftOut(name=taxon.scientific_name, reason=NO_PAGE)
 
-    def locate_terms(self, terms: Sequence[tuple[str, str | None]]) -> Iterator[tuple[str, PageRef | LeftOut]]:
-        """Yield the entry of each term by title, name or alias, or that it has none."""
-        by_name = {fold(name): term for term in self._terms.values() for name in (term.name, *term.aliases)}
-        for name, title in terms:
-            term = by_name.get(fold(title or name))
-            if term is None:
-                yield name, LeftOut(name=name, reason=NO_PAGE)
-            else:
-                yield name, PageRef(subject_id=term.term_id, title=term.name)
+    def term_page(self, name: str, title: str | None) -> PageRef | None:
+        """Return the entry of a term by title, name or alias."""
+        term = self._term_of_name.get(fold(title or name))
+        return None if term is None else PageRef(subject_id=term.term_id, title=term.name)
 
     def fetch(self, pages: Sequence[PageRef]) -> Iterator[tuple[PageRef, FetchedPage | Failure]]:
         """Yield each entry: a lead and a description, none without sentences, or a definition and what to look for."""
-        by_title = {term.name: term for term in self._terms.values()}
         for page in pages:
-            entry: StarterSpecies | Term | None = self._species.get(page.subject_id) or by_title.get(page.title)
+            entry: StarterSpecies | Term | None = self._species.get(page.subject_id) or self._terms.get(page.subject_id)
             if entry is None:
                 yield page, Failure(taxon=page.title, stage="fetch", reason="not in the starter knowledge")
                 continue

@@ -84,13 +84,9 @@ class WebSource(ArticleSource):
 
     # pages
 
-    def locate_terms(self, terms: Sequence[tuple[str, str | None]]) -> Iterator[tuple[str, PageRef | LeftOut]]:
-        """Yield the page of each `(term, address)`."""
-        for name, address in terms:
-            if address is None:
-                yield name, LeftOut(name=name, reason=reasons.NO_PAGE)
-            else:
-                yield name, page_of(term_id(name), address)
+    def term_page(self, name: str, title: str | None) -> PageRef | None:
+        """Return the page of a term, which has its address as title."""
+        return None if title is None else page_of(term_id(name), title)
 
     def reuse_pages(self, properties: Mapping[str, Mapping[str, str]]) -> None:
         """Let `newest` ask the sites whether these pages, by subject, have changed, instead of fetching them."""
