@@ -16,7 +16,7 @@ from kb.sources.mediawiki.taxoboxes import NO_TAXON, TAG, StatedTaxon, parse_bin
 LEAD_CHARACTERS = 1500
 FIRST_SENTENCE_CHARACTERS = 350
 
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _REFERENCE = re.compile(r"<ref\b[^<>]*?/>|<ref\b[^<>]*>.*?</ref>", re.DOTALL | re.IGNORECASE)
 _FILE_LINK = re.compile(r"\[\[(?:File|Image|Datei|Fichier|Archivo):(?:[^\[\]]|\[\[[^\[\]]*\]\])*\]\]", re.IGNORECASE)
 _ITALIC = re.compile(r"''+([A-Z][^'\n]{3,80}?)''+")
@@ -95,7 +95,7 @@ class Clues:
 
 def clues_from_wikitext(wikitext: str, *, is_disambiguation: bool = False) -> Clues:
     """Return the clues in the first section of a page's wikitext."""
-    text = _FILE_LINK.sub("", _REFERENCE.sub("", _COMMENT.sub("", wikitext)))
+    text = _FILE_LINK.sub("", _REFERENCE.sub("", COMMENT.sub("", wikitext)))
     templates, prose = split_wikitext(text)
     prose = " ".join(TAG.sub(" ", prose).split())[:LEAD_CHARACTERS]
     italic = [match[1] for match in _ITALIC.finditer(prose[:FIRST_SENTENCE_CHARACTERS])]

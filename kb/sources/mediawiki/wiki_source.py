@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 
 from data.cache_file import CacheFile
 from data.errors import BadInput, PageNotFound, SourceError, UnknownTaxon
-from data.records import Article, Failure, FetchedPage, LeftOut, PageRef, Source, Taxon
+from data.records import Article, Failure, FetchedPage, Infobox, LeftOut, PageRef, Source, Taxon
 from kb import reasons
 from kb.checklist.avilist import load_checklist
 from kb.checklist.names import epithet_stem, fold
 from kb.sources.article_source import ArticleSource, left_out
 from kb.sources.mediawiki.article_parser import parse_article
+from kb.sources.mediawiki.clues import COMMENT
 from kb.sources.mediawiki.locate import Locator
 from kb.sources.mediawiki.photos import THUMBNAIL_PX, PhotoFinder
 from kb.sources.mediawiki.wiki_client import Json, WikiClient, ask_all, number, record, records, text
@@ -26,7 +26,6 @@ CATEGORY_DEPTH = 3
 NO_TAXON = "The wiki has no page, category or list of that name; try --category, --list or --names."
 TAXON_DEPTH = 12
 """Levels of categories below a taxon, from a class to the genera."""
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _DISAMBIGUATION = re.compile(
     r"^(?:all )?(?:article |human name |place name )?(?:disambiguation pages|disambiguations?)$"
     r"|\bdisambiguation pages$|^set index articles on animal|^animal common name disambiguation"
@@ -225,19 +224,30 @@ class WikipediaSource(Locator, PhotoFinder, ArticleSource):
         article = self.parse(fetched)
         if article.is_disambiguation or (is_marked and article.infobox is None):
             return LeftOut(name=page.title, reason=reasons.DISAMBIGUATION)
-        if ":" not in page.subject_id and self._is_outside(article):
+        is_term = ":" in page.subject_id
+        fault = None if article.infobox is None or is_term else self._fault(page, article.infobox)
+        return fault or fetched
+
+    def _fault(self, page: PageRef, box: Infobox) -> LeftOut | None:
+        """Return why the taxobox of a species' page is certainly that of another organism, or None.
+
+        Only page and checklist count, not an earlier look-up, so that a resumed build has the same result.
+        """
+        name, stated_class, stated = box.binomial, box.classification.get("class"), {*box.classification.values()}
+        if self._within and stated and self._within.isdisjoint(stated):
             below = ", ".join(sorted(self._within))
             return LeftOut(name=page.title, reason=reasons.OTHER_SUBJECT, detail=f"not below {below}")
-        if self.leaves_out_birds and _is_unlisted_bird(article, page.subject_id):
-            return LeftOut(name=page.title, reason=reasons.NOT_IN_CHECKLIST, detail=_stated(article))
-        if _contradicts(article, page.subject_id):
-            return LeftOut(name=page.title, reason=reasons.OTHER_SUBJECT, detail=f"its taxobox: {_stated(article)}")
-        return fetched
-
-    def _is_outside(self, article: Article) -> bool:
-        """Return whether the taxobox of an article states another classification than the taxa of this run."""
-        stated = set(article.infobox.classification.values()) if article.infobox else set()
-        return bool(self._within and stated) and self._within.isdisjoint(stated)
+        shown = name or stated_class or box.name
+        listed = load_checklist().find(page.subject_id.replace("-", " "))
+        if listed is None or (listed.taxon_id, listed.rank) != (page.subject_id, "species"):
+            is_bird = self.leaves_out_birds and stated_class == "Aves"
+            return LeftOut(name=page.title, reason=reasons.NOT_IN_CHECKLIST, detail=shown) if is_bird else None
+        own = listed.scientific_name
+        has_other_class = bool(stated_class) and stated_class != listed.lineage.get("class", stated_class)
+        is_known = name is None or name in listed.synonyms or name.split()[0] == own.split()[0]
+        if has_other_class or not (is_known or epithet_stem(name or "") == epithet_stem(own)):
+            return LeftOut(name=page.title, reason=reasons.OTHER_SUBJECT, detail=f"its taxobox: {shown}")
+        return None
 
     def _fetched(self, page: PageRef, answer: Json) -> FetchedPage:
         site = self._pages.site
@@ -245,7 +255,7 @@ class WikipediaSource(Locator, PhotoFinder, ArticleSource):
         revision = number(answer, "revid")
         return FetchedPage(
             page=page,
-            body=_COMMENT.sub("", answer["text"]).strip(),  # comments hold rendering times
+            body=COMMENT.sub("", answer["text"]).strip(),  # comments hold rendering times
             media_type="text/html",
             source=Source(
                 title=title,
@@ -280,38 +290,3 @@ def _is_same(ref: PageRef, page: WikiPage | None) -> bool:
         and page.revision == ref.revision
         and not page.clues.is_disambiguation
     )
-
-
-@cache
-def _checklist_taxon(subject_id: str) -> Taxon | None:
-    """Return the species of the checklist with that id, or None for terms and other taxa."""
-    taxon = None if ":" in subject_id else load_checklist().find(subject_id.replace("-", " "))
-    return taxon if taxon is not None and (taxon.taxon_id, taxon.rank) == (subject_id, "species") else None
-
-
-def _is_unlisted_bird(article: Article, subject_id: str) -> bool:
-    """Return whether an article is about a bird that AviList lacks."""
-    stated = article.infobox.classification.get("class") if article.infobox else None
-    return stated == "Aves" and ":" not in subject_id and _checklist_taxon(subject_id) is None
-
-
-def _contradicts(article: Article, subject_id: str) -> bool:
-    """Return whether the taxobox of an article certainly belongs to another organism.
-
-    Only page and checklist count, not an earlier look-up, so that a resumed build has the same result.
-    """
-    taxon = _checklist_taxon(subject_id)
-    if taxon is None or article.infobox is None:
-        return False
-    stated_class = article.infobox.classification.get("class")
-    if stated_class and stated_class != taxon.lineage.get("class", stated_class):
-        return True
-    stated, own = article.infobox.binomial, taxon.scientific_name
-    if stated is None or stated in taxon.synonyms:
-        return False
-    return stated.split()[0] != own.split()[0] and epithet_stem(stated) != epithet_stem(own)
-
-
-def _stated(article: Article) -> str:
-    box = article.infobox
-    return (box.binomial or box.classification.get("class") or box.name) if box else "none"
