@@ -16,7 +16,6 @@ from kb.distill.model import ModelDistiller
 from kb.endpoints.chat import Connection
 from kb.endpoints.endpoint import Endpoint
 from kb.http import RetryPolicy
-from kb.sources.mediawiki.wiki_client import WikiClient
 from kb.sources.mediawiki.wiki_source import WikipediaSource
 from recognize.reader.reader import Reader
 from tests.faults.bench import write_pages
@@ -59,7 +58,7 @@ def taxa() -> list[Taxon]:
 
 def source_of(wiki: FaultyWiki) -> WikipediaSource:
     policy = RetryPolicy(tries=2, tries_at_first=2, first_wait_s=0.001, longest_wait_s=0.05, total_s=1.0)
-    return WikipediaSource(WikiClient(wiki.api_url, retry=policy))
+    return wiki.source(retry=policy)
 
 
 def test_a_build_from_a_faulty_wiki_counts_what_it_lacks_and_is_completed_later(draw: Draw, tmp_path: Path) -> None:

@@ -10,8 +10,6 @@ from data.records import Failure, FetchedPage, LeftOut, PageRef, Taxon
 from kb.checklist.avilist import load_checklist
 from kb.http import RetryPolicy
 from kb.sources.article_source import AnchorBatch
-from kb.sources.mediawiki.wiki_client import WikiClient
-from kb.sources.mediawiki.wiki_source import WikipediaSource
 from tests.faults.draw import Draw
 from tests.servers.faulty_wiki import File, jpeg
 from tests.servers.mutating_wiki import MutatingWiki
@@ -57,7 +55,7 @@ class Seen:
 
 
 def go_through(wiki: MutatingWiki) -> Seen:
-    source = WikipediaSource(WikiClient(wiki.api_url, retry=RETRY))
+    source = wiki.source(retry=RETRY)
     seen = Seen(members=set(source.titles_in_category("Birds")))
     titles = {taxon.scientific_name: name for name, taxon in birds().items()}
     pages = []

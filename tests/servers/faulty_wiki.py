@@ -12,6 +12,8 @@ from urllib.parse import parse_qs, urlsplit
 
 from PIL import Image
 
+from kb.sources.mediawiki.wiki_client import WikiClient
+from kb.sources.mediawiki.wiki_source import WikipediaSource
 from tests.servers.loopback import LoopbackServer, send
 
 
@@ -89,6 +91,10 @@ class FaultyWiki(LoopbackServer):
         self._lock = threading.Lock()
         super().__init__()
         self.api_url = f"{self.origin}/w/api.php"
+
+    def source(self, **settings: Any) -> WikipediaSource:
+        """Return a source from this wiki, with settings of its client."""
+        return WikipediaSource(WikiClient(self.api_url, **settings))
 
     def _answer(self, handler: BaseHTTPRequestHandler, form: str) -> None:
         with self._lock:

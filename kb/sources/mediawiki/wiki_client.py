@@ -164,8 +164,6 @@ class WikiClient(Wikipedia):  # type: ignore[misc]  # the library has no types
 
     def query_titles(self, titles: Sequence[str], params: Mapping[str, str | int]) -> Answer:
         """Return the merged answer to a query about at most 50 titles, redirects resolved."""
-        if len(titles) > TITLES_PER_REQUEST:
-            raise ValueError(f"expected at most {TITLES_PER_REQUEST} titles, got {len(titles)}")
         return merged(self.query({"titles": "|".join(titles), "redirects": 1, **params}))
 
     def parse_page(self, title: str, *, with_languages: bool = False) -> Json:

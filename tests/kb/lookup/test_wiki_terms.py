@@ -4,8 +4,6 @@ import pytest
 
 from kb.http import RetryPolicy
 from kb.lookup.wiki_terms import WikiTerms, phrases_of
-from kb.sources.mediawiki.wiki_client import WikiClient
-from kb.sources.mediawiki.wiki_source import WikipediaSource
 from tests.servers.faulty_wiki import FaultyWiki
 
 PAGES = {
@@ -30,7 +28,7 @@ def wiki() -> Iterator[FaultyWiki]:
 
 @pytest.fixture
 def terms(wiki: FaultyWiki) -> WikiTerms:
-    return WikiTerms(WikipediaSource(WikiClient(wiki.api_url, retry=QUICK)))
+    return WikiTerms(wiki.source(retry=QUICK))
 
 
 def explained(terms: WikiTerms, query: str, known: tuple[str, ...] = ()) -> list[str]:

@@ -16,7 +16,6 @@ from kb.pipeline.selection import (
     select_from_wiki,
     select_shipped,
 )
-from kb.sources.mediawiki.wiki_client import WikiClient
 from kb.sources.mediawiki.wiki_source import WikipediaSource
 from tests.pages import PageSource, made_up_taxa
 from tests.servers.faulty_wiki import FaultyWiki
@@ -51,7 +50,7 @@ def wiki() -> Iterator[FaultyWiki]:
 
 
 def opened(wiki: FaultyWiki) -> WikipediaSource:
-    return WikipediaSource(WikiClient(wiki.api_url))
+    return wiki.source()
 
 
 def species_of(selection: Selection) -> set[str]:

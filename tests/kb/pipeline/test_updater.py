@@ -14,7 +14,6 @@ from kb.checklist.avilist import load_checklist
 from kb.http import RetryPolicy
 from kb.pipeline.settings import BuildSettings
 from kb.pipeline.update_notes import _photo_changes
-from kb.sources.mediawiki.wiki_client import WikiClient
 from kb.sources.mediawiki.wiki_source import WikipediaSource
 from tests.edited_pages import EditedPages, second_state
 from tests.kb.distill.test_model import Scripted, statements
@@ -170,7 +169,7 @@ def test_a_server_that_sent_no_photo_is_asked_again_by_builds_and_updates(tmp_pa
 
         def source() -> WikipediaSource:
             policy = RetryPolicy(tries=2, tries_at_first=2, first_wait_s=0.01)
-            return WikipediaSource(WikiClient(wiki.api_url, retry=policy))
+            return wiki.source(retry=policy)
 
         def photos() -> tuple[list[str], dict[str, str]]:
             with kb.open(path) as store:

@@ -15,8 +15,6 @@ from kb.checklist.shelf import Shelf
 from kb.checklist.wiki_checklist import WikiChecklist, WithTaxoboxes
 from kb.sources.mediawiki import wiki_pages
 from kb.sources.mediawiki.locate import with_group_articles
-from kb.sources.mediawiki.wiki_client import WikiClient
-from kb.sources.mediawiki.wiki_source import WikipediaSource
 from tests.servers.faulty_wiki import FaultyWiki
 
 SPECIES = """scientific_name,class,order,family,genus
@@ -52,7 +50,7 @@ def test_each_category_is_asked_for_once_three_at_a_time_in_the_wikis_order(
         "Category:Scops owls": ["Oriental scops owl"],
     }
     shown: list[tuple[str, int, int]] = []
-    source = WikipediaSource(WikiClient(wiki.api_url))
+    source = wiki.source()
     source.keep_look_ups(None, lambda *counts: shown.append(counts))
     owls = ["Barn owl", "Long-eared owl", "Laughing owl", "Oriental scops owl"]
     for depth, n_titles, n_asked in ((0, 1, 1), (1, 3, 3), (2, 4, 4), (9, 4, 4)):
@@ -82,7 +80,7 @@ def test_a_build_that_was_stopped_asks_for_no_title_or_category_again(wiki: Faul
     for expected in ({"titles", "cmtitle"}, set()):
         wiki.requests.clear()
         with CacheFile(tmp_path / "look-ups" / "a.sqlite") as journal:
-            source = WikipediaSource(WikiClient(wiki.api_url))
+            source = wiki.source()
             source.keep_look_ups(journal, lambda *_: None)
             found.append((source.titles_in_category("Owls"), source._pages.look_up(["Owl", "None such"])))
             assert source._pages.look_up(["Bat"]) == {} and len(journal) == 2  # it may be added before the next try
@@ -99,7 +97,7 @@ def groups(wiki: FaultyWiki) -> FaultyWiki:
 
 
 def located(wiki: FaultyWiki, taxa: Sequence[Taxon], checklist: Checklist) -> tuple[dict[str, str], dict[str, str]]:
-    source = WikipediaSource(WikiClient(wiki.api_url))
+    source = wiki.source()
     found = list(with_group_articles(source.locate(taxa), source, checklist))
     pages = {f"{taxon.rank} {taxon.scientific_name}": place.title for taxon, place in found
              if isinstance(place, PageRef)}  # fmt: skip
@@ -132,7 +130,7 @@ def test_a_genus_else_a_family_stands_for_species_without_pages(groups: FaultyWi
 
 
 def test_pages_of_groups_are_taken_where_no_page_is_of_their_species(groups: FaultyWiki) -> None:
-    locator = WikipediaSource(WikiClient(groups.api_url))
+    locator = groups.source()
     for titles, taken in (
         (["Vanessa", "Vanessa atalanta", "Danaus"], ["Vanessa atalanta"]),
         (["Lycaenidae", "Danaus (butterfly)"], ["Danaus", "Lycaenidae"]),

@@ -90,7 +90,7 @@ def source(wiki: FaultyWiki) -> WikipediaSource:
         binomial = bird(name).scientific_name
         wiki.pages[name] = f"<p>The <b>{name}</b> ({binomial}) is a bird.</p><!-- rendered in 0.1 s -->"
         wiki.wikitext[name] = f"The '''{name}''' (''{binomial}'') is a bird."
-    return WikipediaSource(WikiClient(wiki.api_url, retry=QUICK))
+    return wiki.source(retry=QUICK)
 
 
 def test_one_species_takes_two_requests(wiki: FaultyWiki, source: WikipediaSource) -> None:
@@ -108,7 +108,7 @@ def test_one_species_takes_two_requests(wiki: FaultyWiki, source: WikipediaSourc
     named = WikipediaSource(WikiClient("http://me:secret@127.0.0.1:9/w/api.php?key=hidden"))
     assert named.name == "wikipedia http://127.0.0.1:9/w/api.php"  # without secrets
     wiki.language = "sv"  # which decides, not the setting
-    swedish = WikipediaSource(WikiClient(wiki.api_url, retry=QUICK, language="fr"))
+    swedish = wiki.source(retry=QUICK, language="fr")
     ((_, body),) = swedish.fetch([page])
     assert isinstance(body, FetchedPage)
     assert (body.source.language, body.titles) == ("sv", {"sv": "Merlin"})
@@ -202,7 +202,7 @@ def test_species_below_a_taxon_of_the_wiki_are_those_of_its_categories_and_lists
         "Bird": box("Class Aves", "Order Lepidoptera"),
     }
     wiki.categories = {"Category:Lepidoptera": ["Red admiral", "Honey bee"], "Category:Moths": ["Emperor moth"]}
-    source = WikipediaSource(WikiClient(wiki.api_url))
+    source = wiki.source()
     assert source.titles_below("Butterflies") == ["Red admiral", "Honey bee", "Peacock"]
     assert source.titles_below("Red admiral") == ["Red admiral"]
     assert source.titles_below("Moths") == ["Emperor moth"]  # a category without an article
@@ -223,7 +223,7 @@ def odd(wiki: FaultyWiki) -> WikipediaSource:
     wiki.pages = {title: text if text.startswith("#REDIRECT ") else "<p>A page.</p>" for title, text in PAGES.items()}
     wiki.pages["List of odd birds"] = LIST
     wiki.categories = CATEGORIES
-    return WikipediaSource(WikiClient(wiki.api_url))
+    return wiki.source()
 
 
 def test_birds_of_the_odd_wiki_are_matched_and_namesakes_excluded(wiki: FaultyWiki, odd: WikipediaSource) -> None:
@@ -244,7 +244,7 @@ def test_birds_of_the_odd_wiki_are_matched_and_namesakes_excluded(wiki: FaultyWi
         "Kea": "disambiguation", "Struthio": "not a species", "List of odd birds": "not a species",
         "Florida cardinal": "not in the checklist",
     }  # fmt: skip
-    alone = list(WikipediaSource(WikiClient(wiki.api_url)).locate([bird("Kea"), bird("Eurasian Goshawk")]))
+    alone = list(wiki.source().locate([bird("Kea"), bird("Eurasian Goshawk")]))
     assert titles_of(alone) == {"Nestor notabilis": "Kea (parrot)", "Astur gentilis": "Northern goshawk"}
 
 
