@@ -229,6 +229,8 @@ class Counts:
     n_failed: int
     missing: Counter[str]
     """Part of a row -> number of rows without it."""
+    why: str = ""
+    """Why the reader gave no answer, for the first such row of this run."""
     n_read: int = 0
     n_placed: int = 0
     n_with_range: int = 0
@@ -403,6 +405,8 @@ def _identify(run: Run) -> Counts:
         for row in (replace(corrected(one, run.corrections), group=names[one.image]) for one in birds):
             text += _written(run, row, counts)
             missing.update(_missing_parts(row))
+            if row.reader is not None and row.reader.missing == "reader":
+                counts.why = counts.why or f" ({row.reader.reason})"
         part = next((part for part in ("reader", "samples", "photos") if part in missing), "")
         sink.add(birds[0].image, text, ok=not _failed(birds), missing=part)
         counts.n_failed += _failed(birds)
@@ -536,7 +540,8 @@ def _report(run: Run, counts: Counts) -> None:
     photos = plural(len(names), run.unit)
     for kind, n in counts.notes.items():
         output.warn(f"{kind}: {n:,} of {photos} (see the notes)")
-    warn_of_missing(n_failed, counts.missing, photos, counts.unreadable, can_retry=given.file is not None)
+    retry = "; use --set retry_failed=true to retry" if given.file is not None else ""
+    warn_of_missing(n_failed, counts.missing, photos, counts.unreadable, how=f"{retry}{counts.why}")
 
 
 def _check_options(ctx: click.Context, given: Given, method: IdentifySettings) -> None:

@@ -242,14 +242,13 @@ def resumed_text(all_of_them: str, n_done: int, n_failed: int, missing: Mapping[
 
 
 def warn_of_missing(
-    n_failed: int, missing: Mapping[str, int], photos: str, unreadable: Sequence[str], *, can_retry: bool
+    n_failed: int, missing: Mapping[str, int], photos: str, unreadable: Sequence[str], *, how: str
 ) -> None:
     """Warn of unreadable photos or encounters, and of missing answers of the reader.
 
     `missing` is part of a row -> number of rows without it, `photos` the number of all with its noun, `unreadable` are
-    photos of encounters that the others answered, and `can_retry` is whether there is a file to resume.
+    photos of encounters that the others answered, and `how` is how to retry, and why an answer is missing.
     """
-    retry = "; use --set retry_failed=true to retry" if can_retry else ""
     if n_failed:
         output.warn(f"{n_failed:,} of {photos} skipped: unreadable")
     if n := missing.get("photos", 0):
@@ -259,7 +258,7 @@ def warn_of_missing(
         from cli.common.readers import reader_failures
 
         for line in reader_failures(missing, photos, instead="their answers come from the ranking"):
-            output.warn(f"{line}{retry}")
+            output.warn(f"{line}{how}")
 
 
 def find_encounters(

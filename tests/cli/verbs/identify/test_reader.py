@@ -82,6 +82,7 @@ def test_retry_failed_repeats_only_failed_reader_calls(
     first = cli.call(*command, *prompts)
     assert (first.exit_code, server.n_calls) == (7, n)
     assert f"The reader failed for 2 of {n} photos; their answers come from the ranking" in first.stderr
+    assert "(the reader failed: scripted@" in first.stderr and "413: the picture is too large)" in first.stderr
     failed = [row for row in map(json.loads, Path("names.jsonl").read_text().splitlines()) if row["reader"]["failures"]]
     assert [(row["status"], row["reader"]["agreement"], row["reader"]["answered"]) for row in failed] == [
         ("identified", 0, 0), ("identified", 0, 0),
