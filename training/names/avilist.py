@@ -89,7 +89,7 @@ class Tables:
                 named.setdefault(fold(name), []).append(entry)
         for folded, (text, binomial) in self.lacking.items():
             found = named.get(fold(binomial), [])
-            if len(found) == 1 and folded not in self.by_name:
+            if len(found) == 1 and folded not in self.by_name and text not in self.codes:
                 (found[0].synonyms if text == binomial else found[0].common_names).append(text)
 
     def _claim(self, entry: Entry, name: str) -> bool:
