@@ -26,7 +26,19 @@ import kb
 from data.arrays import FloatArray, as_unit_rows
 from data.contracts import Encoders
 from data.files import sha256_hex
-from data.records import Anchor, AnchorImage, Article, Failure, FetchedPage, LeftOut, PageRef, Section, Source, Taxon
+from data.records import (
+    Anchor,
+    AnchorImage,
+    Article,
+    Failure,
+    FetchedPage,
+    LeftOut,
+    PageRef,
+    Progress,
+    Section,
+    Source,
+    Taxon,
+)
 from kb.sources.article_source import AnchorBatch, ArticleSource
 
 COLOURS = ("red", "blue", "green", "yellow", "black", "white", "brown")
@@ -167,9 +179,11 @@ def main() -> None:
         kind = ReadyPages if args.vectors else Photographed
         source = kind({encoder.space: encoder.dim for encoder in (*text_image, visual)})
         began: dict[str, float] = {}  # stage -> time of its first step
-        status = kb.build(
-            path, taxa, source, encoders, progress=lambda step: began.setdefault(step.stage, time.perf_counter())
-        )
+
+        def note(step: Progress) -> None:
+            began.setdefault(step.stage, time.perf_counter())
+
+        status = kb.build(path, taxa, source, encoders, progress=note)
         ends = [*list(began.values())[1:], time.perf_counter()]
         stages = (f"{stage} {end - begin:.1f} s" for (stage, begin), end in zip(began.items(), ends, strict=True))
         sys.stdout.write(f"stages: {', '.join(stages)}\n")
