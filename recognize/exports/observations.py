@@ -38,7 +38,7 @@ def inaturalist(rows: Iterable[Identification], facts: Facts) -> Document:
         seen.add((row.image, answer.name))
         n_without += place is None or moment is None
         sure = "" if answer.confidence is None else f", {percent(answer.confidence)} sure"
-        by = f"{row.correction.by or 'a person'}" if row.correction else f"{facts.program}{sure}"
+        by = _namer(row, facts) + ("" if row.correction else sure)
         names = ", ".join(PurePath(photo.image).name for photo in row.photos) or PurePath(row.image).name
         latitude, longitude = place or (None, None)
         when = (
@@ -52,6 +52,11 @@ def inaturalist(rows: Iterable[Identification], facts: Facts) -> Document:
         notes += (f"{plural(n_without, 'observation')} without place or date: iNaturalist keeps them casual",)
     text = as_rows([INATURALIST, *([*map(escape_formula, line)] for line in lines)])
     return Document(files={"": text}, notes=notes)
+
+
+def _namer(row: Identification, facts: Facts) -> str:
+    """Return who named a row: a person or this program."""
+    return row.correction.by or "a person" if row.correction else facts.program
 
 
 EBIRD_COLUMNS: Final = 19
@@ -71,6 +76,7 @@ class _Checklist:
     counts: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     """Species -> the most of its birds in one photo."""
     photos: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    namers: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
 
 def ebird(rows: Iterable[Identification], facts: Facts) -> Document:
@@ -103,6 +109,7 @@ def ebird(rows: Iterable[Identification], facts: Facts) -> Document:
             in_photo[row.image, answer.name] += 1
             found.counts[answer.name] = max(found.counts[answer.name], in_photo[row.image, answer.name])
             found.photos[answer.name].add(row.image)
+            found.namers[answer.name].add(_namer(row, facts))
     if not (checklists or n_foreign) and any(without.values()):
         raise refuse_without([name for name, lacks in without.items() if lacks], "ebird")
     lines = [line for key in sorted(checklists, key=lambda key: key[::-1]) for line in _lines(checklists[key], facts)]
@@ -130,7 +137,8 @@ def _lines(checklist: _Checklist, facts: Facts) -> Iterable[list[object]]:
     for name, count in checklist.counts.items():
         english, scientific = facts.name_in_ebird(name) or ("", name)
         genus, _, species = scientific.partition(" ")
-        comments = f"Named from {plural(len(checklist.photos[name]), 'photo')} by {facts.program}"
+        by = " and ".join(sorted(checklist.namers[name]))
+        comments = f"Named from {plural(len(checklist.photos[name]), 'photo')} by {by}"
         cells = [english, genus, species, count, comments, where, latitude, longitude,
                  f"{checklist.day:%m/%d/%Y}", began, "", "", "Incidental", "", "", "N", "", "", ""]  # fmt: skip
         yield [_plain(cell) if isinstance(cell, str) else cell for cell in cells]

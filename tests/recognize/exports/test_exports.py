@@ -13,7 +13,7 @@ import pandas
 import pytest
 
 from data.errors import BadInput
-from data.records import Answer, Box, Candidate, EncounterPhoto, Identification
+from data.records import Answer, Box, Candidate, Correction, EncounterPhoto, Identification
 from recognize.exports.camera_traps import camtrap_dp, megadetector
 from recognize.exports.document import Document, Facts
 from recognize.exports.keywords import sidecar_of, with_keywords, write_keywords
@@ -68,6 +68,7 @@ def problems(package: Document, folder: Path) -> list[Any]:
     return report.flatten(["type", "message"])
 
 
+BY_ANA = Correction(by="Ana", at="2024-05-06T06:00:00", status="identified", answer=OWL)
 BARE = [shot("a.jpg", place=None), shot("b.jpg", place=None, date=None)]
 TWO = [shot("1.jpg", n_birds=2), shot("1.jpg", n_birds=2, bird=2), shot("2.jpg", date="2024-05-04T05:00:00+02:00")]
 GIVEN = replace(FACTS, place=(1.5, -2.5), place_name="Pond, west", date="2025-01-02")
@@ -75,7 +76,7 @@ DOCUMENTS = {
     "Camtrap DP": lambda: camtrap_dp(ROWS, FACTS), "Camtrap DP at a given place": lambda: camtrap_dp(BARE, GIVEN),
     "Camtrap DP in another folder": lambda: camtrap_dp(ROWS[:1], replace(FACTS, folder=Path("/elsewhere"))),
     "MegaDetector": lambda: megadetector(ROWS, FACTS), "iNaturalist": lambda: inaturalist(ROWS, FACTS),
-    "eBird": lambda: ebird([*TWO, shot("3.jpg", date="2024-05-05"), ROWS[1], ROWS[3]], FACTS),
+    "eBird": lambda: ebird([*TWO, shot("3.jpg", date="2024-05-05", correction=BY_ANA), ROWS[1], ROWS[3]], FACTS),
     "eBird at a given place": lambda: ebird(BARE, GIVEN),
     "eBird without its species": lambda: ebird(ROWS, replace(FACTS, name_in_ebird=lambda _: None)),
 }  # fmt: skip
