@@ -29,30 +29,30 @@ def name_finder(store: KnowledgeBase, encoder: TextImageEncoder) -> FindNames:
 
     find_parts, held = wiring.query_parts(store), set(store.taxon_ids)
 
-    def find(text: str) -> NamedSpecies | None:
-        parts = wanted_parts(text, find_parts(text))
+    def find(text: str) -> tuple[NamedSpecies | None, tuple[str, ...]]:
+        parts, notes = wanted_parts(text, find_parts(text))
         taxon_ids = dict.fromkeys(taxon_id for part in parts for taxon_id in part.taxon_ids if taxon_id in held)
         rows = directions_of(store, list(taxon_ids), encoder)
         if not rows:
-            return None
-        return NamedSpecies(
+            return None, notes
+        named = NamedSpecies(
             names=", ".join(dict.fromkeys(part.name for part in parts)),
             vector=as_unit_rows([sum(as_unit_rows([each.sum(axis=0)])[0] for each in rows)])[0],
             is_whole=not says_more(text, parts, encoder),
         )
+        return named, notes
 
     return find
 
 
-def wanted_parts(text: str, parts: Sequence[QueryPart]) -> list[QueryPart]:
-    """Return the species and groups that a query asks for; for a name that it excludes there is a warning."""
+def wanted_parts(text: str, parts: Sequence[QueryPart]) -> tuple[list[QueryPart], tuple[str, ...]]:
+    """Return the species and groups that a query asks for, and a warning for each name that it excludes."""
     from rerank.decompose.plain_questions import is_excluded
 
     named = [part for part in parts if part.kind in ("species", "group")]
-    for part in named:
-        if is_excluded(text, part):
-            output.warn(f'A search finds likenesses and cannot exclude "{part.name}"; kb rerank can')
-    return [part for part in named if not is_excluded(text, part)]
+    excluded = [part for part in named if is_excluded(text, part)]
+    notes = (f'A search finds likenesses and cannot exclude "{part.name}"; kb rerank can' for part in excluded)
+    return [part for part in named if part not in excluded], tuple(notes)
 
 
 def directions_of(store: KnowledgeStore, taxon_ids: Sequence[str], encoder: TextImageEncoder) -> list[FloatArray]:
@@ -100,7 +100,9 @@ def named_search(
 
     store = stack.enter_context(wiring.open_knowledge_base(settings))
     find_parts = wiring.query_parts(store)
-    parts = wanted_parts(job.text, find_parts(job.text))
+    parts, notes = wanted_parts(job.text, find_parts(job.text))
+    for each in notes:
+        output.warn(each)
     named = list(dict.fromkeys(taxon_id for part in parts for taxon_id in part.taxon_ids))
     n_judged = min(DEPTH, len(collection.ids))
     meter = stack.enter_context(counted_calls("judged", n_judged, quiet=quiet))

@@ -135,8 +135,8 @@ class NamedSpecies:
     """Whether the query has no other words to search by."""
 
 
-FindNames = Callable[[str], NamedSpecies | None]
-"""Query -> the species that it names."""
+FindNames = Callable[[str], tuple[NamedSpecies | None, tuple[str, ...]]]
+"""Query -> the species that it names, and warnings in words."""
 
 
 _ENDS: Final = (".", "!", "?", ",", ";", ":")

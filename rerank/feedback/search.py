@@ -219,9 +219,9 @@ class FeedbackSearch:
     def prepare(self, session: Session, query: Turn, *, edited: str | None = None) -> Prepared:
         """Return the next search of a session, so that `scores` can run those of many sessions at once."""
         text = query.query if edited is None else " ".join(edited.split())
-        named = self._names(text) if self._names else None
+        named, notes = self._names(text) if self._names else (None, ())
         vector, n_cut = self._vector_of(session, text, named)
-        notes = query.notes
+        notes = (*query.notes, *notes)
         is_own = named is None and (edited is not None or not session.turns)
         if is_own and (blind := blind_note(text, self._encoder)):
             self.tally.counts["blind"] += 1

@@ -29,6 +29,7 @@ def test_a_search_goes_on_by_the_marked_photos_and_is_that_of_kb_feedback(
         assert str(drawings) in client.get("/find").text
         while "are encoded first" in (first := client.get("/find", params={"q": QUERY}).text):
             assert client.get("/find/progress").json().keys() >= {"is_running"}
+        assert "cannot exclude" in client.get("/find", params={"q": "a red bird, not a Snowy Owl"}).text
         photos = shown(first)
         assert len(photos) == 2 and "3 of 5 photos not shown" in first and "1 photos of the folder cannot" in first
         assert client.get(f"/find/photos/0/{photos[0]}").content.startswith(b"\xff\xd8\xff")

@@ -171,9 +171,11 @@ def test_named_species_are_searched_by_their_vector_and_half_by_the_text_if_that
     def turns(*, is_whole: bool, names: str = "knowledge", text: str = QUERY) -> Any:
         found = NamedSpecies(names="Blue Jay", vector=blue, is_whole=is_whole)
         settings = FeedbackSettings(names=names)  # type: ignore[arg-type]
-        return FeedbackSearch(ENCODER, PHOTOS, method="rocchio", settings=settings, names=lambda _: found).begin(text)
+        finder = FeedbackSearch(ENCODER, PHOTOS, method="rocchio", settings=settings, names=lambda _: (found, ("!",)))
+        return finder.begin(text)
 
     assert turns(is_whole=True).turns[0].ids == best(blue) and turns(is_whole=True).turns[0].species == "Blue Jay"
+    assert turns(is_whole=False).turns[0].notes == ("!",)
     assert turns(is_whole=False).turns[0].ids == best(as_unit_rows([RED + blue])[0])
     assert turns(is_whole=True, names="text").turns[0].ids == best(RED)
     assert turns(is_whole=True, text="qqq").turns[0].ids == best(blue), "the encoder knows no word of it"
