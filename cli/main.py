@@ -105,7 +105,7 @@ class CommandGroup(click.Group):
         **extra: Any,  # noqa: ANN401  # click's own signature
     ) -> NoReturn:
         """Run `kb` and exit with the code of the error; each becomes two lines on stderr."""
-        invocation = Invocation()
+        invocation = Invocation(arguments=[*map(str, sys.argv[1:] if args is None else args)])
         try:
             with output.log_to_stderr():
                 code = super().main(

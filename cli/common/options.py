@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,6 +14,7 @@ from click.core import ParameterSource
 from cli.common import output
 from cli.common.settings import Invocation, Settings, keys_of, of_table, resolve, set_keys
 from data.errors import ConfigError, did_you_mean
+from data.files import sha256_hex, write_atomic
 from recognize.settings import PROFILES, own_profiles
 
 if TYPE_CHECKING:
@@ -198,3 +201,25 @@ def invocation() -> Invocation:
     """Return the values of the options that all verbs share; the defaults outside a command."""
     context = click.get_current_context(silent=True)
     return Invocation() if context is None else context.ensure_object(Invocation)
+
+
+def keep_command(path: Path, home: Path) -> None:
+    """Keep the command of a build, which the page of `kb serve` can run again; none with a password in an address."""
+    file, given = _command_file(path, home), invocation().arguments
+    content = "" if any("://" in each and "@" in each for each in given) else json.dumps([str(Path.cwd()), *given])
+    with suppress(OSError):  # then the page offers no repetition
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(file, content.encode())
+
+
+def kept_command(path: Path, home: Path) -> list[str]:
+    """Return working folder and arguments of the last build or update of a knowledge base; empty if not known."""
+    try:
+        folder, *given = json.loads(_command_file(path, home).read_bytes())
+    except (OSError, ValueError):
+        return []
+    return [folder, *given] if Path(folder).is_dir() else []
+
+
+def _command_file(path: Path, home: Path) -> Path:
+    return home / "builds" / f"{sha256_hex(str(path.resolve()))[:32]}.json"

@@ -74,6 +74,8 @@ SettingsT = TypeVar("SettingsT")
 class Invocation:
     """Values of the options that all verbs share; the object of the click context."""
 
+    arguments: list[str] = field(default_factory=list)
+    """The command line, without the name of the program."""
     set: dict[str, str] = field(default_factory=dict)
     """Key -> value, as text, of `--set key=value`; keys with the name of the verb's table."""
     settings: Path | None = None

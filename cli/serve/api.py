@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
+from cli.serve.guard import problem
 from data.codec import to_json
-from data.errors import BadInput
+from data.errors import BadInput, FieldmarkError, UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 SCHEMA: Final = 1
 """Version of the records; it grows when a field goes or changes its meaning."""
 LINES: Final = "application/x-ndjson"
+DEFECT: Final = "A defect of Fieldmark: the server's terminal shows it."
 RERANK_OPTIONS: Final = ("method", "judge", "depth", "preset", "max-cost")
 """Options of `kb rerank` that a request may give."""
 
@@ -37,7 +39,7 @@ async def identify(site: Site, request: Request, photos: Sequence[Path], place: 
 async def streamed(rows: AsyncGenerator[Mapping[str, object], None]) -> Response:
     """Return rows as JSON lines, each with the version of the records, when they are known.
 
-    An error before the first one is raised; a later one ends the stream.
+    An error before the first one is raised; a later one is the last line, as problem details.
     """
     first = await anext(rows, None)
 
@@ -47,10 +49,20 @@ async def streamed(rows: AsyncGenerator[Mapping[str, object], None]) -> Response
                 yield _line(first)
             async for row in rows:
                 yield _line(row)
+        except FieldmarkError as error:
+            yield _line(problem(status_of(error), str(error), error.hint))
+        except Exception:
+            yield _line(problem(500, DEFECT, None))
+            raise
         finally:
             await rows.aclose()
 
     return StreamingResponse(lines(), media_type=LINES)
+
+
+def status_of(error: Exception) -> int:
+    """Return the status of an error: 400 for a wrong request, else 503."""
+    return 400 if isinstance(error, BadInput | UsageError) else 503
 
 
 def _line(row: Mapping[str, object]) -> str:

@@ -7,9 +7,10 @@ from collections.abc import Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from starlette.applications import Starlette
+from starlette.convertors import IntegerConvertor, register_url_convertor
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -21,7 +22,7 @@ from starlette.staticfiles import StaticFiles
 from cli.serve import api, find, folders, knowledge, pages, rerank
 from cli.serve.guard import Guard, refused
 from cli.serve.site import MOST_PHOTOS, Site
-from data.errors import BadInput, FieldmarkError, UnknownTaxon, UsageError
+from data.errors import FieldmarkError, UnknownTaxon
 from data.pages import environment
 
 if TYPE_CHECKING:
@@ -30,6 +31,15 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 STATIC: Final = Path(__file__).with_name("static")
+
+
+class _Number(IntegerConvertor):
+    """A number in a path; Python reads none of thousands of digits."""
+
+    regex = "[0-9]{1,9}"
+
+
+register_url_convertor("number", _Number())
 _MOST_OF_A_FIELD: Final = 100_000  # bytes of a text
 
 
@@ -57,7 +67,7 @@ def make_app(site: Site, finder: find.Finder, rankings: rerank.Rankings, *, toke
             *(Route(path, partial(view, site)) for path, view in (folders.VIEWS | knowledge.VIEWS).items()),
             *(
                 Route(path, partial(view, site), methods=["POST"])
-                for path, view in (pages.ACTIONS | folders.ACTIONS).items()
+                for path, view in (pages.ACTIONS | folders.ACTIONS | knowledge.ACTIONS).items()
             ),
             *(Route(path, partial(view, finder), methods=["GET", "POST"]) for path, view in find.VIEWS.items()),
             *(Route(path, partial(view, rankings), methods=["GET", "POST"]) for path, view in rerank.VIEWS.items()),
@@ -69,12 +79,7 @@ def make_app(site: Site, finder: find.Finder, rankings: rerank.Rankings, *, toke
             Mount("/static", StaticFiles(directory=STATIC)),
         ],
         middleware=[Middleware(Guard, token=token)],
-        exception_handlers={
-            ClientDisconnect: _left,
-            FieldmarkError: _told,
-            HTTPException: _told_by_starlette,
-            Exception: _defect,
-        },
+        exception_handlers=dict.fromkeys((ClientDisconnect, FieldmarkError, HTTPException, Exception), _failed),
         lifespan=lifespan,
     )
     app.state.site = site
@@ -115,32 +120,17 @@ async def _saved(item: UploadFile, folder: Path) -> Path:
     return path
 
 
-def _left(_: Request, _error: Exception) -> Response:
-    """Return an answer for nobody: the visitor has gone before the end of the photos."""
-    return Response(status_code=400)
-
-
-def _told(request: Request, error: Exception) -> Response:
-    """Return an error of the library with its remedy."""
-    is_known = not isinstance(error, UnknownTaxon) and "/species/" not in request.url.path
-    status = 503 if not isinstance(error, BadInput | UsageError) else 400 if is_known else 404
-    return _error(request, status, str(error), getattr(error, "hint", None))
-
-
-def _told_by_starlette(request: Request, error: Exception) -> Response:
-    status, text = getattr(error, "status_code", 500), str(getattr(error, "detail", error))
-    if status == 404 and text == "Not Found":
-        text = "There is no such page."
-    return _error(request, status, text, None)
-
-
-def _defect(request: Request, _: Exception) -> Response:
-    """Return an error that says no more; the server logs it."""
-    return _error(request, 500, "A defect of Fieldmark: the server's terminal shows it.", None)
-
-
-def _error(request: Request, status: int, text: str, hint: str | None) -> Response:
+def _failed(request: Request, error: Exception) -> Response:
+    """Return an error with its remedy; of a defect the server logs more."""
+    status, text, hint = 500, api.DEFECT, getattr(error, "hint", None) or ""
+    if isinstance(error, ClientDisconnect):  # nobody reads this
+        status = 400
+    elif isinstance(error, HTTPException):
+        status, text = error.status_code, error.detail if error.detail != "Not Found" else "There is no such page."
+    elif isinstance(error, FieldmarkError):
+        is_unknown = isinstance(error, UnknownTaxon) or "/species/" in request.url.path
+        status, text = api.status_of(error), str(error)
+        status = 404 if status == 400 and is_unknown else status
     if request.url.path.startswith("/api/"):
         return refused(request, status, text, hint)
-    values: dict[str, Any] = {"title": "Not done", "text": text, "hint": hint or ""}
-    return HTMLResponse(pages.render("error.html", **values), status)
+    return HTMLResponse(pages.render("error.html", title="Not done", text=text, hint=hint), status)

@@ -15,7 +15,8 @@ from urllib.parse import urlencode
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
-from cli.serve.pages import page
+from cli.serve.guard import whole
+from cli.serve.pages import SIDE_PX, attachment, jpeg, page
 from data.errors import BadInput
 from data.files import Closing
 from rerank.jobs import path_of_id
@@ -38,7 +39,6 @@ COLUMNS: Final = {
     "turn": "integer", "query": "text", "rank": "integer", "photo": "text", "score": "number", "relevant": "boolean",
 }  # fmt: skip
 _SOON_S: Final = 3.0  # an index that is ready by then needs no page of its progress
-_SIDE_PX: Final = 480
 _LARGE_PX: Final = 1_600
 
 
@@ -53,21 +53,6 @@ class Opening:
     task: asyncio.Task[Collection] | None = None
     done: int = 0
     total: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """A request on the page of a session."""
-
-    does: str
-    turn: int
-    """Number of turns on the page."""
-    photos: tuple[str, ...]
-    """Ids of the marked photos."""
-    query: str
-    """Text of the field."""
-    shown: str
-    """The text that the page had in it."""
 
 
 class Finder(Closing):
@@ -222,10 +207,13 @@ class Finder(Closing):
         write_session(self.file(number, query), grown)
         return turn.query
 
-    def step(self, number: int, query: str, collection: Collection, given: Step) -> tuple[str, ...]:
+    def step(
+        self, number: int, query: str, collection: Collection, photos: Sequence[str], *, turn: int, does: str,
+        edited: str | None,
+    ) -> tuple[str, ...]:  # fmt: skip
         """Do a step of a session; return the photos whose marks an undo has taken back.
 
-        A query that grew by captions is shown before it is searched.
+        A query that grew by captions is shown before it is searched. `turn` is the number of turns on the page.
 
         Raises:
             BadInput: for a page of another turn.
@@ -236,23 +224,22 @@ class Finder(Closing):
 
         file = self.file(number, query)
         session, search = self.session(number, query, collection)
-        if given.turn != len(session.turns):
+        if turn != len(session.turns):
             raise BadInput("The search has gone on since this page.", hint="Open it again.")
-        if given.does == "undo":
+        if does == "undo":
             before = search.undo(session)
             write_session(file, before)
             return session.turns[len(before.turns) - 1].relevant or ()
-        edited = given.query if given.query and given.query != given.shown else None
-        was_marked, turn = session.is_marked, Turn(query=session.turns[-1].query)
+        was_marked, following = session.is_marked, Turn(query=session.turns[-1].query)
         if not was_marked:
-            session = search.mark(session, given.photos)
+            session = search.mark(session, photos)
             write_session(file, session)
         is_written = text_form(session.method, session.settings) is not None
         if not search.n_unseen(session) or (is_written and edited is None and not was_marked):
             return ()
         if was_marked or edited is None:
-            session, turn = asyncio.run(search.grow(session))
-        write_session(file, search.search(session, turn, edited=edited))
+            session, following = asyncio.run(search.grow(session))
+        write_session(file, search.search(session, following, edited=edited))
         return ()
 
     def marked(self, number: int, query: str, collection: Collection, photos: Sequence[str]) -> Session:
@@ -263,10 +250,10 @@ class Finder(Closing):
 
 def _asked(finder: Finder, given: Mapping[str, Any]) -> tuple[int, str]:
     """Return the number of the folder and the query of a request."""
-    number, query = str(given.get("folder", "0")), " ".join(str(given.get("q", "")).split())[:2_000]
-    if not number.isdecimal() or (int(number) >= len(finder.folders) and query):
+    number, query = whole(given.get("folder", 0), -1), " ".join(str(given.get("q", "")).split())[:2_000]
+    if number < 0 or (number >= len(finder.folders) and query):
         raise HTTPException(404, "There is no such folder: kb serve --photos names them.")
-    return int(number), query
+    return number, query
 
 
 async def find(finder: Finder, request: Request) -> Response:
@@ -287,19 +274,15 @@ async def find(finder: Finder, request: Request) -> Response:
 async def _stepped(finder: Finder, request: Request) -> Response:
     async with request.form(max_fields=200) as form:
         number, query = _asked(finder, form)
-        turn, shown = str(form.get("turn", "")), str(form.get("shown", ""))
-        photos = tuple(str(photo) for photo in form.getlist("photos"))
-        given = Step(
-            does=str(form.get("do", "next")), turn=int(turn) if turn.isdecimal() and len(turn) < 9 else -1,
-            photos=photos, query=" ".join(str(form.get("query", "")).split())[:2_000], shown=shown,
-        )  # fmt: skip
-    found = await finder.photos(number)
-    if isinstance(found, Opening):
-        undone: tuple[str, ...] = ()
-    elif given.does in ("csv", "jsonl"):
-        return _table(await finder.run(finder.marked, number, query, found, photos), found, given.does)
-    else:
-        undone = await finder.run(finder.step, number, query, found, given)
+        photos, turn = [*map(str, form.getlist("photos"))], whole(form.get("turn"), -1)
+        text, does = " ".join(str(form.get("query", "")).split())[:2_000], str(form.get("do", "next"))
+        edited = text if text not in ("", str(form.get("shown", ""))) else None
+    found, undone = await finder.photos(number), tuple[str, ...]()
+    if not isinstance(found, Opening) and does in ("csv", "jsonl"):
+        return _table(await finder.run(finder.marked, number, query, found, photos), found, does)
+    if not isinstance(found, Opening):
+        step = partial(finder.step, turn=turn, does=does, edited=edited)
+        undone = await finder.run(step, number, query, found, photos)
     again = urlencode({"folder": number, "q": query, "marked": undone}, doseq=True, errors="surrogateescape")
     return RedirectResponse(f"/find?{again}", status_code=303)
 
@@ -311,12 +294,8 @@ def _table(session: Session, collection: Collection, form: str) -> Response:
     from rerank.feedback.session import labelled_job
 
     if form == "jsonl":
-        text = json_lines([labelled_job(session, collection)])
-    else:
-        text = as_csv(frame_of(_rows(session, collection), COLUMNS))
-    name = f'attachment; filename="find.{form}"'
-    kind = "text/csv" if form == "csv" else "application/x-ndjson"
-    return Response(text, media_type=kind, headers={"Content-Disposition": name})
+        return attachment(json_lines([labelled_job(session, collection)]), "find.jsonl")
+    return attachment(as_csv(frame_of(_rows(session, collection), COLUMNS)), "find.csv")
 
 
 def _rows(session: Session, collection: Collection) -> Iterator[dict[str, object]]:
@@ -340,15 +319,12 @@ async def progress(finder: Finder, request: Request) -> Response:
 
 async def photo(finder: Finder, request: Request) -> Response:
     """Return a photo of a folder without its EXIF data; `large` for a larger one."""
-    from data.images.views import jpeg_of
-
     number, _ = _asked(finder, {**request.path_params, "q": "-"})
     found = await finder.photos(number)
     if isinstance(found, Opening):
         raise HTTPException(404, "The photos of this folder are being encoded.")
-    side = _LARGE_PX if "large" in request.query_params else _SIDE_PX
-    content = await finder.run(lambda path: jpeg_of(path, max_side=side), found.path(request.path_params["photo"]))
-    return Response(content, media_type="image/jpeg", headers={"Cache-Control": "private, max-age=3600"})
+    side = _LARGE_PX if "large" in request.query_params else SIDE_PX
+    return await finder.run(jpeg, found.path(request.path_params["photo"]), None, side)
 
 
-VIEWS: Final = {"/find": find, "/find/progress": progress, "/find/photos/{folder:int}/{photo:path}": photo}
+VIEWS: Final = {"/find": find, "/find/progress": progress, "/find/photos/{folder:number}/{photo:path}": photo}

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast, get_args
+from typing import TYPE_CHECKING, Final
 
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
-from cli.serve.pages import card_values_of, page, render
-from cli.serve.review import PAGE, RESULTS, Order, Review, Tab, is_in, label_named, label_of, name_of, named
+from cli.serve.jobs import state_of
+from cli.serve.pages import attachment, card_values_of, jpeg, page, render
+from cli.serve.review import PAGE, RESULTS, Order, Review, Tab, View, is_in, label_named, label_of, name_of, named
 from data.records import Answer
 from recognize.answers import message_of
 from recognize.corrections import NO_BIRD, UNKNOWN
@@ -28,30 +27,6 @@ ORDERS: Final[Mapping[Order, str]] = {
     "event": "by burst", "species": "by species", "confidence": "the surest first", "odd": "the oddest first",
 }  # fmt: skip
 _CROP_PX: Final = 360
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """The choices of a grid, as in its address."""
-
-    tab: Tab
-    order: Order
-    family: str
-    species: str
-    first: int
-
-    @classmethod
-    def of(cls, given: Mapping[str, Any]) -> View:
-        """Return the choices in the parameters of a request; unknown ones are the usual."""
-        tab, order = str(given.get("tab", "open")), str(given.get("order", "event"))
-        first = str(given.get("first", "0"))
-        return cls(
-            tab=cast("Tab", tab if tab in get_args(Tab) else "open"),
-            order=cast("Order", order if order in get_args(Order) else "event"),
-            family=str(given.get("family", "")),
-            species=str(given.get("species", "")),
-            first=int(first) if first.isdecimal() and len(first) < 9 else 0,
-        )
 
 
 def _review(site: Site, request: Request) -> Review:
@@ -75,7 +50,7 @@ async def grid(site: Site, request: Request) -> Response:
 
 def _grid(review: Review, view: View, request: Request) -> str:
     all_birds = review.read()
-    birds = review.chosen(view.tab, view.order, view.family, view.species)
+    birds = review.chosen(view)
     shown = birds[view.first : view.first + PAGE]
     counts = {tab: sum(is_in(bird, tab) for bird in all_birds) for tab in TABS}
     return render(
@@ -112,10 +87,7 @@ async def start(site: Site, request: Request) -> Response:
 
 async def progress(site: Site, request: Request) -> Response:
     """Return how far the identification of a folder is."""
-    review = _review(site, request)
-    run = review.run
-    counts = {"done": run.done, "total": run.total, "errors": run.errors[-3:]} if run is not None else {}
-    return JSONResponse({"is_running": review.is_running, **counts})
+    return JSONResponse(state_of(_review(site, request).run))
 
 
 async def say(site: Site, request: Request) -> Response:
@@ -150,11 +122,8 @@ def _said(site: Site, review: Review, what: str, name: str, keys: list[str]) -> 
 
 async def crop(site: Site, request: Request) -> Response:
     """Return the picture of a bird, with some of its surroundings."""
-    from data.images.views import jpeg_of
-
     bird = await _bird(site, request)
-    content = await site.draw(partial(jpeg_of, Path(bird.row.image), bird.row.box, max_side=_CROP_PX))
-    return Response(content, media_type="image/jpeg", headers={"Cache-Control": "private, max-age=3600"})
+    return await site.draw(jpeg, Path(bird.row.image), bird.row.box, _CROP_PX)
 
 
 async def _bird(site: Site, request: Request) -> Bird:
@@ -180,8 +149,7 @@ async def corrected(site: Site, request: Request) -> Response:
 
     birds = await site.look_up(_review(site, request).read)
     text = await site.look_up(lambda: as_csv(to_frame(bird.shown for bird in birds)))
-    name = 'attachment; filename="fieldmark.csv"'
-    return Response(text, media_type="text/csv", headers={"Content-Disposition": name})
+    return attachment(text, "fieldmark.csv")
 
 
 async def names(site: Site, request: Request) -> Response:
@@ -194,11 +162,11 @@ async def names(site: Site, request: Request) -> Response:
 
 VIEWS: Final = {
     "/folders": folders,
-    "/folders/{folder:int}": grid,
-    "/folders/{folder:int}/progress": progress,
-    "/folders/{folder:int}/fieldmark.csv": corrected,
-    "/folders/{folder:int}/crops/{bird}": crop,
-    "/folders/{folder:int}/birds/{bird}": bird_card,
+    "/folders/{folder:number}": grid,
+    "/folders/{folder:number}/progress": progress,
+    "/folders/{folder:number}/fieldmark.csv": corrected,
+    "/folders/{folder:number}/crops/{bird}": crop,
+    "/folders/{folder:number}/birds/{bird}": bird_card,
     "/names": names,
 }
-ACTIONS: Final = {"/folders/{folder:int}/start": start, "/folders/{folder:int}/say": say}
+ACTIONS: Final = {"/folders/{folder:number}/start": start, "/folders/{folder:number}/say": say}

@@ -17,7 +17,7 @@ LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 MOST_BYTES: Final = 200 * 2**20  # of a request
 TOO_LARGE: Final = f"At most {MOST_BYTES >> 20} MiB are taken at once."
 TOKEN: Final = "token"
-"""Name of the parameter of the first address, and of the cookie after it."""
+"""Name of the parameter of the first address; the cookie after it has the port too: browsers send it to all."""
 HEADERS: Final = {
     "Content-Security-Policy": "default-src 'none'; img-src 'self' data: blob:; style-src 'self'; "
     "style-src-attr 'unsafe-inline'; script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; "
@@ -84,16 +84,17 @@ class Guard:
 
     def _without_token(self, request: Request) -> Response | None:
         """Return a refusal for a request without the token, and a cookie for the first address."""
-        given = request.query_params.get(TOKEN)
+        given, host = request.query_params.get(TOKEN), request.headers.get("host", "")
+        cookie = f"{TOKEN}-{''.join(filter(str.isdecimal, host.rpartition(':')[2]))}"
         bearer = request.headers.get("authorization", "").removeprefix("Bearer ")
-        for value in (given, bearer, request.cookies.get(TOKEN)):
+        for value in (given, bearer, request.cookies.get(cookie)):
             if value and secrets.compare_digest(value.encode(), (self._token or "").encode()):
                 break
         else:
             return refused(request, 401, "Open the address that kb serve printed: it ends with a token.")
         if given and request.method == "GET" and not request.url.path.startswith("/api/"):
             response = RedirectResponse(request.url.path, status_code=303)
-            response.set_cookie(TOKEN, given, httponly=True, samesite="strict")
+            response.set_cookie(cookie, given, httponly=True, samesite="strict")
             return response
         return None
 
@@ -107,8 +108,17 @@ def hostname(host: str) -> str:
 
 
 def refused(request: Request, status: int, text: str, hint: str | None = None) -> Response:
-    """Return an error: problem details (RFC 9457) below `/api/`, else a line of text."""
+    """Return an error: problem details below `/api/`, else a line of text."""
     if request.url.path.startswith("/api/"):
-        problem = {"type": "about:blank", "title": text, "status": status, **({"detail": hint} if hint else {})}
-        return JSONResponse(problem, status, media_type="application/problem+json")
+        return JSONResponse(problem(status, text, hint), status, media_type="application/problem+json")
     return PlainTextResponse(f"{text}{f' {hint}' if hint else ''}\n", status)
+
+
+def problem(status: int, text: str, hint: str | None) -> dict[str, object]:
+    """Return problem details (RFC 9457)."""
+    return {"type": "about:blank", "title": text, "status": status, **({"detail": hint} if hint else {})}
+
+
+def whole(text: object, otherwise: int = 0) -> int:
+    """Return the whole number in a text of a request; `otherwise` without one, and for a long one."""
+    return int(str(text)) if str(text).isdecimal() and len(str(text)) < 9 else otherwise

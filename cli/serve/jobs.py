@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -9,8 +10,10 @@ from collections import deque
 from threading import Thread
 from typing import TYPE_CHECKING
 
+from cli.common.exit_codes import PARTLY
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
 
@@ -25,31 +28,65 @@ def environment() -> Mapping[str, str]:
 
 
 class Verb:
-    """A verb in a process; its messages are kept, the last ones alone."""
+    """A verb in a process, followed on a thread.
 
-    def __init__(self, *arguments: str | Path) -> None:
+    Args:
+        name: the verb.
+        arguments: its arguments.
+        folder: where it runs, by default here.
+        then: called at its end, unless it has failed.
+    """
+
+    def __init__(
+        self, name: str, *arguments: str | Path, folder: Path | None = None, then: Callable[[], None] = lambda: None
+    ) -> None:
+        self.name = name
         self.said: deque[str] = deque(maxlen=20)
+        """Its last messages."""
+        self.done = self.total = 0
+        self.printed = ""
+        """Its results, at its end."""
+        pipe = subprocess.PIPE
         self._process = subprocess.Popen(
-            command(*arguments), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment()
-        )
-        Thread(target=self._listen, daemon=True).start()
+            command(name, *arguments), stdout=pipe, stderr=pipe, text=True, errors="replace", env=environment(),
+            cwd=folder,
+        )  # fmt: skip
+        self._following = Thread(target=self._follow, args=(then,), daemon=True)
+        self._following.start()
 
-    def _listen(self) -> None:
-        assert self._process.stderr is not None  # piped
-        with self._process.stderr as lines:
-            self.said.extend(line.strip() for line in lines)
+    def _follow(self, then: Callable[[], None]) -> None:
+        assert self._process.stdout is not None and self._process.stderr is not None  # pipes
+        with self._process.stdout as out, self._process.stderr as lines:
+            for line in lines:
+                try:
+                    progress = json.loads(line)
+                    self.done, self.total = int(progress["done"]), int(progress["total"])
+                except (ValueError, KeyError, TypeError):
+                    self.said.append(line.strip())
+            self.printed = out.read()
+        if self._process.wait() in (0, PARTLY):
+            then()
 
     @property
     def is_running(self) -> bool:
-        """Whether the process has not ended."""
-        return self._process.poll() is None
+        """Whether it has not ended."""
+        return self._following.is_alive()
 
     @property
     def has_failed(self) -> bool:
         """Whether it ended with an error."""
-        return bool(self._process.poll())
+        return not self.is_running and self._process.returncode != 0
 
     def stop(self) -> None:
-        """Stop the process; finished work is kept."""
-        self._process.terminate()
-        self._process.wait()
+        """Stop the process if it runs; finished work is kept."""
+        if self.is_running:
+            self._process.terminate()
+            self._process.wait()
+
+
+def state_of(run: Verb | None) -> dict[str, object]:
+    """Return how far a verb is, as JSON values for the page."""
+    if run is None:
+        return {"is_running": False}
+    said = f"{run.done:,} of {run.total:,}" if run.total else run.said[-1] if run.said else ""
+    return {"is_running": run.is_running, "done": run.done, "total": run.total, "said": said}

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-import time
+import shlex
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 
+from cli.common.options import kept_command
 from cli.common.reports import lineage_text, status_text
+from cli.serve.jobs import Verb
 from cli.serve.pages import page
 from data.arrays import FloatArray, as_unit_rows, rank_descending
+from data.errors import BadInput
+from data.files import is_locked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +30,6 @@ if TYPE_CHECKING:
 
 N_ALIKE: Final = 6
 MOST_SHOWN: Final = 500  # failures and skipped names
-_RECENT_S: Final = 60.0  # between the writes of a running build
 
 
 def _looks(store: KnowledgeBase) -> FloatArray:
@@ -57,7 +61,19 @@ async def species(site: Site, request: Request) -> Response:
     genus, alike = taxon.lineage.get("genus"), await site.look_up(look_alikes, site.store, taxon.taxon_id)
     relatives = [each for each in site.store.taxa() if genus and each.lineage.get("genus") == genus and each != taxon]
     lineage = lineage_text(taxon).split(" > ")
-    return page("species.html", taxon.common_name, found=found, relatives=relatives, alike=alike, lineage=lineage)
+    read_on = await site.look_up(_read_on, site.store, taxon.taxon_id)
+    return page(
+        "species.html", taxon.common_name, found=found, relatives=relatives, alike=alike, lineage=lineage,
+        read_on=read_on,
+    )  # fmt: skip
+
+
+def _read_on(store: KnowledgeBase, taxon_id: str) -> str:
+    """Return the day on which the article of a species was fetched; empty without one."""
+    from kb.store.stage_outputs import FetchOutput
+
+    found = store.ledger.outputs("fetch", FetchOutput, "done", ids=[taxon_id])
+    return found[taxon_id].retrieved_at[:10] if taxon_id in found else ""
 
 
 async def beside(site: Site, request: Request) -> Response:
@@ -84,16 +100,33 @@ def _pair(store: KnowledgeBase, names: Sequence[str]) -> tuple[list[Any], list[t
 
 async def build(site: Site, _: Request) -> Response:
     """Return the stages of the build of the knowledge base, the failures and the names left out."""
-    return page("build.html", "Knowledge base", **await site.look_up(_state, site.store))
+    return page("build.html", "Knowledge base", **await site.look_up(_state, site))
 
 
-def _state(store: KnowledgeBase) -> dict[str, object]:
-    status, left_out = store.status(), [*store.left_out(), *store.skipped_photos()]
-    stages, failures, unfinished = _work(store)
+async def again(site: Site, _: Request) -> Response:
+    """Run the last build or update of the knowledge base again, unless one is under way."""
+    await site.look_up(_again, site)
+    return RedirectResponse("/knowledge", status_code=303)
+
+
+def _again(site: Site) -> None:
+    folder, *arguments = kept_command(site.store.path, site.home) or [""]
+    if not arguments:
+        raise BadInput("The command of the last build is not known.", hint="Run it again in a terminal.")
+    if not _progress(site, *_work(site.store))["is_running"]:
+        site.build = Verb(*arguments, folder=Path(folder), then=site.reopen)
+
+
+def _state(site: Site) -> dict[str, object]:
+    store, run = site.store, site.build
+    left_out, command = [*store.left_out(), *store.skipped_photos()], kept_command(store.path, site.home)[1:]
+    stages, failures, unfinished = work = _work(store)
+    contents = replace(store.status(), failures=(), unfinished=unfinished)
     return {
-        "text": status_text(replace(status, failures=(), unfinished=unfinished), store.path), "stages": stages,
+        "text": status_text(contents, store.path), "stages": stages, "unfinished": unfinished, **_progress(site, *work),
         "failures": failures[:MOST_SHOWN], "n_failures": len(failures), "left_out": left_out[:MOST_SHOWN],
-        "n_left_out": len(left_out), "unfinished": unfinished, "is_running": bool(unfinished) and _is_written(store),
+        "n_left_out": len(left_out), "command": shlex.join(["kb", *command]) if command else "",
+        "errors": [line for line in run.said if line.startswith(("error", "hint"))] if run and run.has_failed else [],
     }  # fmt: skip
 
 
@@ -113,17 +146,18 @@ def _work(
         return stages, ledger.failures(), ledger.unfinished()
 
 
-def _is_written(store: KnowledgeBase) -> bool:
-    """Return whether the ledger has grown in the last minute."""
-    times = [file.stat().st_mtime for file in store.path.glob(f"{store.layout.ledger.name}*")]
-    return time.time() - max(times, default=0.0) < _RECENT_S
-
-
 async def progress(site: Site, _: Request) -> Response:
     """Return whether a build goes on, and how far its stages are."""
-    stages, _failures, unfinished = await site.look_up(_work, site.store)
+    return JSONResponse(await site.look_up(lambda: _progress(site, *_work(site.store))))
+
+
+def _progress(
+    site: Site, stages: Sequence[tuple[str, int, int]], _: object, unfinished: Sequence[str]
+) -> dict[str, object]:
+    is_own = site.build is not None and site.build.is_running
+    is_running = is_own or (bool(unfinished) and is_locked(site.store.layout.lock))
     said = ", ".join(f"{stage} {done:,}" for stage, done, _ in stages)
-    return JSONResponse({"is_running": bool(unfinished) and _is_written(site.store), "said": said})
+    return {"is_own": is_own, "is_running": is_running, "said": said}
 
 
 VIEWS: Final = {
@@ -132,3 +166,4 @@ VIEWS: Final = {
     "/knowledge": build,
     "/knowledge/progress": progress,
 }
+ACTIONS: Final = {"/knowledge/again": again}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,12 +17,12 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from cli.serve.site import Result, Site
-    from data.records import Identification
+    from data.records import Box, Identification
 
 View = Callable[["Site", "Request"], Awaitable[Response]]
 N_LATEST: Final = 12
 N_FOUND: Final = 24
-_PHOTO_PX: Final = 480
+SIDE_PX: Final = 480  # of a photo in a grid
 MIN_SIDE: Final = 16  # pixels of a part of a photo
 
 
@@ -35,6 +34,20 @@ def render(template: str, **values: object) -> str:
 def page(template: str, title: str, **values: object) -> Response:
     """Return the response with a page."""
     return HTMLResponse(render(template, title=title, **values))
+
+
+def attachment(text: str, name: str) -> Response:
+    """Return a text as a file to keep, CSV or JSON lines by its name."""
+    kind = "text/csv" if name.endswith(".csv") else "application/x-ndjson"
+    return Response(text, media_type=kind, headers={"Content-Disposition": f'attachment; filename="{name}"'})
+
+
+def jpeg(file: Path, box: Box | None = None, side: int = SIDE_PX) -> Response:
+    """Return a small picture of a photo, or of a bird in it, which the browser keeps for an hour."""
+    from data.images.views import jpeg_of
+
+    content = jpeg_of(file, box, max_side=side)
+    return Response(content, media_type="image/jpeg", headers={"Cache-Control": "private, max-age=3600"})
 
 
 async def home(site: Site, _: Request) -> Response:
@@ -55,6 +68,13 @@ def _result(site: Site, request: Request) -> Result:
     if (found := site.results.get(request.path_params["id"])) is None:
         raise HTTPException(404, "This result is gone: photos are kept until the server stops. Send them again.")
     return found
+
+
+def _row(request: Request, result: Result) -> Identification:
+    number: int = request.path_params["number"]
+    if number >= len(result.rows):
+        raise HTTPException(404, f"This result has {len(result.rows)} birds.")
+    return result.rows[number]
 
 
 async def results(site: Site, request: Request) -> Response:
@@ -79,18 +99,15 @@ async def table(site: Site, request: Request) -> Response:
     if form not in ("csv", "jsonl"):
         raise HTTPException(404, "Results are to be had as csv and jsonl.")
     text = as_csv(await site.look_up(to_frame, rows)) if form == "csv" else json_lines(rows)
-    name = f'attachment; filename="fieldmark.{form}"'
-    kind = "text/csv" if form == "csv" else "application/x-ndjson"
-    return Response(text, media_type=kind, headers={"Content-Disposition": name})
+    return attachment(text, f"fieldmark.{form}")
 
 
 async def card(site: Site, request: Request) -> Response:
     """Return the card of one bird."""
-    result, number = _result(site, request), request.path_params["number"]
-    if number >= len(result.rows):
-        raise HTTPException(404, f"This result has {len(result.rows)} birds.")
-    values = await site.look_up(card_values_of, site, result.rows[number])
-    at = [str(each) for each in result.photos].index(result.rows[number].image)
+    result = _result(site, request)
+    row = _row(request, result)
+    values = await site.look_up(card_values_of, site, row)
+    at, number = [str(each) for each in result.photos].index(row.image), request.path_params["number"]
     return HTMLResponse(render("card.html", **values, result=result, number=number, photo=at))
 
 
@@ -107,10 +124,7 @@ def card_values_of(site: Site, row: Identification) -> dict[str, object]:
 
 async def part(site: Site, request: Request) -> Response:
     """Identify a part of a photo: `left`, `top`, `right` and `bottom` of a form, in percent of its sides."""
-    result, number = _result(site, request), request.path_params["number"]
-    if number >= len(result.rows):
-        raise HTTPException(404, f"This result has {len(result.rows)} birds.")
-    row, texts = result.rows[number], {"place": "", "date": ""}
+    row, texts = _row(request, _result(site, request)), {"place": "", "date": ""}
     async with request.form() as form:
         sides = [str(form.get(name, "")) for name in ("left", "top", "right", "bottom")]
     if row.place is not None and site.recognizer.occurrence is not None:
@@ -139,13 +153,10 @@ def _cut(file: Path, sides: Sequence[str], folder: Path) -> Path:
 
 async def photo(site: Site, request: Request) -> Response:
     """Return a small picture of a photo of a request, without its EXIF data."""
-    from data.images.views import jpeg_of
-
     result, number = _result(site, request), request.path_params["number"]
     if number >= len(result.photos):
         raise HTTPException(404, "This result has no such photo.")
-    content = await site.draw(partial(jpeg_of, result.photos[number], max_side=_PHOTO_PX))
-    return Response(content, media_type="image/jpeg")
+    return await site.draw(jpeg, result.photos[number])
 
 
 async def species(site: Site, request: Request) -> Response:
@@ -195,12 +206,12 @@ async def anchor(site: Site, request: Request) -> Response:
     return FileResponse(path, media_type=kind)
 
 
-ACTIONS: Final = {"/results/{id}/{number:int}/part": part}
+ACTIONS: Final = {"/results/{id}/{number:number}/part": part}
 VIEWS: Final[Mapping[str, View]] = {
     "/": home,
     "/results/{id}": results,
-    "/results/{id}/{number:int}": card,
-    "/results/{id}/photo/{number:int}": photo,
+    "/results/{id}/{number:number}": card,
+    "/results/{id}/photo/{number:number}": photo,
     "/results/{id}/fieldmark.{form}": table,
     "/species": species,
     "/anchors/{sha256}": anchor,

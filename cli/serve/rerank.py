@@ -6,8 +6,9 @@ import asyncio
 import json
 import tempfile
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -17,11 +18,14 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from cli.common.exit_codes import PARTLY
 from cli.common.output import json_lines
 from cli.serve.api import RERANK_OPTIONS, streamed
-from cli.serve.jobs import Verb, command, environment
-from cli.serve.pages import page
-from data.errors import BadInput, MissingRequirement, UsageError
-from data.files import Closing, write_atomic
-from data.records import Job, JobImage, RankedImage
+from cli.serve.guard import whole
+from cli.serve.jobs import Verb, command, environment, state_of
+from cli.serve.pages import attachment, jpeg, page
+from data.codec import loads
+from data.errors import BadInput, MissingRequirement, StoreError, UsageError
+from data.files import Closing, write_atomic, writing
+from data.records import Job, JobImage, QuestionAnswer, RankedImage
+from recognize.corrections import author, now
 from rerank.jobs import path_of_id, query_id_of, read_queries
 
 if TYPE_CHECKING:
@@ -30,27 +34,57 @@ if TYPE_CHECKING:
 PAGE: Final = 60  # photos
 MARKS: Final = ".relevant.jsonl"
 """Ending of the file of marks beside a result: jobs with `relevant`, for `kb eval rerank --jobs`."""
+CORRECTIONS: Final = ".corrections.jsonl"
+"""Ending of the file beside a result with all that was said of its photos and answers: it only grows."""
 COLUMNS: Final = {
     "query_id": "text", "query": "text", "rank": "integer", "rank_before": "integer", "photo": "text",
-    "score": "number", "status": "text", "answers": "text", "relevant": "boolean",
+    "score": "number", "status": "text", "answers": "text", "wrong_answers": "text", "relevant": "boolean",
 }  # fmt: skip
 _MOST_OF_A_JOB: Final = 20_000_000  # bytes
 _MOST_OF_A_ROW: Final = 1 << 24
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """A line of the corrections: what a person says of a photo, or of an answer; the last one counts."""
+
+    query_id: str
+    image_id: str
+    question: str
+    """Empty for the photo."""
+    answer: str | None
+    """The answer of the judge."""
+    is_right: bool
+    """Whether the answer is right; of a photo, whether it is relevant."""
+    by: str
+    at: str
+    """ISO 8601."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A result of `kb rerank`: the rows of each query, its job, and the marks."""
+    """A result of `kb rerank`: the rows of each query, its job, the marks, and the corrections."""
 
+    file: Path
     images: Mapping[str, Sequence[RankedImage]]
     jobs: Mapping[str, Job]
     marks: Mapping[str, Job]
+    is_right: Mapping[tuple[str, str, str, str | None], bool]
+    """Query, photo, question and answer -> whether the answer is right, as far as a person said so."""
 
-    def job(self, query_id: str, folder: Path) -> Job:
+    def is_wrong(self, image: RankedImage, asked: QuestionAnswer) -> bool:
+        """Return whether a person said that an answer is wrong."""
+        return not self.is_right.get((image.query_id, image.image_id, asked.question, asked.answer), True)
+
+    def relevant(self, query_id: str) -> set[str]:
+        """Return the photos of a query that are marked."""
+        return set(self.marks[query_id].relevant or ()) if query_id in self.marks else set()
+
+    def job(self, query_id: str) -> Job:
         """Return the job of a query; that of a folder of photos is made of the rows."""
         if query_id in self.jobs:
             return self.jobs[query_id]
-        images = sorted(self.images[query_id], key=lambda image: image.first_stage_rank)
+        images, folder = sorted(self.images[query_id], key=lambda image: image.first_stage_rank), self.file.parent
         candidates = tuple(
             JobImage(image_id=each.image_id, path=str(folder / path_of_id(each.image_id)), score=-each.first_stage_rank)
             for each in images
@@ -74,7 +108,7 @@ class Rankings(Closing):
 
     def close(self) -> None:
         """Stop the run."""
-        if self.run is not None and self.run.is_running:
+        if self.run is not None:
             self.run.stop()
 
     def results(self) -> list[tuple[int, str]]:
@@ -101,13 +135,14 @@ class Rankings(Closing):
             each for each in sorted(file.parent.glob("*.jsonl")) if {"query_id", "candidates"} <= _first_keys(each)
         ]
         files = (file, *(each for each in others if not each.name.endswith(MARKS)))
-        marks = self.marks(number, name)
-        saved = {job.query_id: job for job in read_queries(marks).queries} if marks.is_file() else {}
-        return replace(_read(tuple((each, each.stat().st_mtime_ns) for each in files)), marks=saved)
-
-    def marks(self, number: int, name: str) -> Path:
-        """Return the file of the marks of a result."""
-        return (self.folders[number] / name).with_suffix(MARKS)
+        marks, said = file.with_suffix(MARKS), file.with_suffix(CORRECTIONS)
+        return replace(
+            _read(tuple((each, each.stat().st_mtime_ns) for each in files)),
+            marks={job.query_id: job for job in read_queries(marks).queries} if marks.is_file() else {},
+            is_right={
+                (each.query_id, each.image_id, each.question, each.answer): each.is_right for each in _said(said)
+            },
+        )
 
     def is_allowed(self, path: Path) -> bool:
         """Return whether a file is below one of the folders, also behind links."""
@@ -122,6 +157,13 @@ def _first_keys(file: Path) -> set[str]:
             return set()
 
 
+def _said(file: Path) -> Iterator[Said]:
+    """Yield the corrections in a file; the torn line of a killed server is none."""
+    for line in file.read_bytes().splitlines() if file.is_file() else ():
+        with suppress(StoreError, UnicodeDecodeError):
+            yield loads(Said, line.decode())
+
+
 @lru_cache(maxsize=2)
 def _read(files: tuple[tuple[Path, int], ...]) -> Ranked:
     """Return the result in the first file, and the jobs of its queries in the others; the times are for the cache."""
@@ -130,7 +172,7 @@ def _read(files: tuple[tuple[Path, int], ...]) -> Ranked:
     (result, _), *others = files
     images = read_run(result).images
     jobs = {job.query_id: job for file, _ in others for job in read_queries(file).queries if job.query_id in images}
-    return Ranked(images, jobs, {})
+    return Ranked(result, images, jobs, {}, {})
 
 
 async def results(rankings: Rankings, request: Request) -> Response:
@@ -147,14 +189,14 @@ async def results(rankings: Rankings, request: Request) -> Response:
 
 async def _started(rankings: Rankings, request: Request) -> Response:
     async with request.form() as form:
-        query, number = " ".join(str(form.get("query", "")).split())[:2_000], str(form.get("folder", "0"))
+        query, number = " ".join(str(form.get("query", "")).split())[:2_000], whole(form.get("folder", 0), -1)
         depth, most = str(form.get("depth", "50")), str(form.get("max_cost", "1"))
     if not rankings.has_model:
         raise MissingRequirement("[llm.vision] is not set.", hint="Name a model in fieldmark.toml.")
-    if not query or not number.isdecimal() or int(number) >= len(rankings.folders):
+    if not query or not 0 <= number < len(rankings.folders):
         raise BadInput("A run needs a query and one of the folders.")
     if rankings.run is None or not rankings.run.is_running:
-        folder = rankings.folders[int(number)]
+        folder = rankings.folders[number]
         rankings.run = Verb(
             "rerank", folder, f"--query={query}", f"--depth={depth}", f"--max-cost={most}", *rankings.given,
             "--output", folder / f"rerank-{query_id_of(query)}",
@@ -164,49 +206,60 @@ async def _started(rankings: Rankings, request: Request) -> Response:
 
 async def progress(rankings: Rankings, _: Request) -> Response:
     """Return whether the run goes on, and its last message."""
-    run = rankings.run
-    said = run.said[-1] if run is not None and run.said else ""
-    return JSONResponse({"is_running": run is not None and run.is_running, "said": said})
+    return JSONResponse(state_of(rankings.run))
 
 
 async def ranking(rankings: Rankings, request: Request) -> Response:
     """Return the photos of a query by their rank; a POST keeps the marks of those shown."""
-    number, name = request.path_params["folder"], request.path_params["name"]
-    found = await asyncio.to_thread(rankings.read, number, name)
-    if request.method == "POST":
-        return await _marked(rankings, request, found)
+    found = await _found(rankings, request)
     query, first = _asked(found, request)
     images = sorted(found.images[query], key=lambda image: image.rank)
-    job = found.job(query, rankings.folders[number])
+    if request.method == "POST":
+        return await _marked(request, found, images[first : first + PAGE])
     queries = list(found.images)
     at = queries.index(query)
     return page(
-        "ranking.html", "Rerank", name=name, folder=number, job=job, q=query, first=first, size=PAGE, n=len(images),
-        images=images[first : first + PAGE], relevant=set(found.marks[query].relevant or ()) if query in found.marks
-        else None, queries=queries, n_marked=len(found.marks), marks=rankings.marks(number, name).name,
-        following=queries[at + 1] if at + 1 < len(queries) else None, name_of=path_of_id,
+        "ranking.html", "Rerank", **request.path_params, found=found, q=query, first=first, size=PAGE, n=len(images),
+        images=images[first : first + PAGE], queries=queries, marks=found.file.with_suffix(MARKS).name,
+        corrections=found.file.with_suffix(CORRECTIONS).name, name_of=path_of_id,
+        following=queries[at + 1] if at + 1 < len(queries) else None,
     )  # fmt: skip
 
 
+async def _found(rankings: Rankings, request: Request) -> Ranked:
+    return await asyncio.to_thread(rankings.read, request.path_params["folder"], request.path_params["name"])
+
+
 def _asked(found: Ranked, request: Request) -> tuple[str, int]:
-    query, first = request.query_params.get("q", next(iter(found.images))), request.query_params.get("first", "0")
+    query = request.query_params.get("q", next(iter(found.images)))
     if query not in found.images:
         raise HTTPException(404, "The result has no such query.")
-    return query, int(first) if first.isdecimal() and len(first) < 9 else 0
+    return query, whole(request.query_params.get("first"))
 
 
-async def _marked(rankings: Rankings, request: Request, found: Ranked) -> Response:
-    number, name = request.path_params["folder"], request.path_params["name"]
-    query, first = _asked(found, request)
-    async with request.form(max_fields=PAGE + 10) as form:
-        chosen = set(map(str, form.getlist("photos")))
-    shown = {each.image_id for each in sorted(found.images[query], key=lambda each: each.rank)[first : first + PAGE]}
-    before = set(found.marks[query].relevant or ()) if query in found.marks else set()
+async def _marked(request: Request, found: Ranked, images: Sequence[RankedImage]) -> Response:
+    """Keep the marks of the photos of a page, and append what has changed to the corrections."""
+    query, _ = _asked(found, request)
+    async with request.form(max_fields=PAGE * 50) as form:
+        chosen, wrong = (set(map(str, form.getlist(field))) for field in ("photos", "wrong"))
+    before, shown = found.relevant(query), {each.image_id for each in images}
     relevant = (before - shown) | (chosen & shown)
-    job = found.job(query, rankings.folders[number])
+    said, made = list[Said](), partial(Said, query_id=query, by=author(), at=now())
+    for each in images:
+        if (is_right := each.image_id in relevant) != (each.image_id in before):
+            said.append(made(image_id=each.image_id, question="", answer=None, is_right=is_right))
+        for place, asked in enumerate(each.questions):
+            if (is_right := f"{place} {each.image_id}" not in wrong) == found.is_wrong(each, asked):
+                said.append(
+                    made(image_id=each.image_id, question=asked.question, answer=asked.answer, is_right=is_right)
+                )
+    if said:
+        with writing(file := found.file.with_suffix(CORRECTIONS)), file.open("ab") as out:
+            out.write(f"\n{json_lines(said)}".encode())
+    job = found.job(query)
     kept = tuple(each.image_id for each in job.candidates if each.image_id in relevant)
     jobs = {**found.marks, query: replace(job, relevant=kept)}
-    write_atomic(rankings.marks(number, name), json_lines(jobs.values()).encode("utf-8", "surrogateescape"))
+    write_atomic(found.file.with_suffix(MARKS), json_lines(jobs.values()).encode("utf-8", "surrogateescape"))
     return RedirectResponse(str(request.url), status_code=303)
 
 
@@ -214,38 +267,34 @@ async def table(rankings: Rankings, request: Request) -> Response:
     """Return the rows of the marked queries as CSV."""
     from data.frames import as_csv, frame_of
 
-    number, name = request.path_params["folder"], request.path_params["name"]
-    found = await asyncio.to_thread(rankings.read, number, name)
-    text = await asyncio.to_thread(lambda: as_csv(frame_of(_rows(found, rankings.folders[number]), COLUMNS)))
-    headers = {"Content-Disposition": 'attachment; filename="relevant.csv"'}
-    return Response(text, media_type="text/csv", headers=headers)
+    found = await _found(rankings, request)
+    text = await asyncio.to_thread(lambda: as_csv(frame_of(_rows(found), COLUMNS)))
+    return attachment(text, "relevant.csv")
 
 
-def _rows(found: Ranked, folder: Path) -> Iterator[dict[str, object]]:
+def _rows(found: Ranked) -> Iterator[dict[str, object]]:
     for query_id, marked in found.marks.items():
-        paths = {image.image_id: image.path for image in found.job(query_id, folder).candidates}
+        paths = {image.image_id: image.path for image in found.job(query_id).candidates}
         for image in sorted(found.images.get(query_id, ()), key=lambda image: image.rank):
-            answers = [f"{each.question} {each.answer or 'no answer'}" for each in image.questions]
+            answers = [(f"{each.question} {each.answer or 'no answer'}", each) for each in image.questions]
             yield {
                 "query_id": query_id, "query": marked.text, "rank": image.rank, "rank_before": image.first_stage_rank,
                 "photo": paths.get(image.image_id, image.image_id), "score": image.score, "status": image.status,
-                "answers": answers, "relevant": image.image_id in (marked.relevant or ()),
+                "answers": [text for text, _ in answers],
+                "wrong_answers": [text for text, asked in answers if found.is_wrong(image, asked)],
+                "relevant": image.image_id in (marked.relevant or ()),
             }  # fmt: skip
 
 
 async def photo(rankings: Rankings, request: Request) -> Response:
     """Return a photo of a result without its EXIF data, if it is below one of the folders."""
-    from data.images.views import jpeg_of
-
-    number, name = request.path_params["folder"], request.path_params["name"]
-    found = await asyncio.to_thread(rankings.read, number, name)
+    found = await _found(rankings, request)
     query, _ = _asked(found, request)
     wanted = request.query_params.get("id", "")
-    paths = {image.image_id: image.path for image in found.job(query, rankings.folders[number]).candidates}
+    paths = {image.image_id: image.path for image in found.job(query).candidates}
     if wanted not in paths or not rankings.is_allowed(Path(paths[wanted])):
         raise HTTPException(404, "This photo is not below the folders that kb serve --photos names.")
-    content = await asyncio.to_thread(lambda: jpeg_of(Path(paths[wanted]), max_side=480))
-    return Response(content, media_type="image/jpeg", headers={"Cache-Control": "private, max-age=3600"})
+    return await asyncio.to_thread(jpeg, Path(paths[wanted]))
 
 
 async def stream(rankings: Rankings, request: Request) -> Response:
@@ -274,7 +323,7 @@ async def _rows_of(
     Raises:
         BadInput: for a job that is none, and for photos elsewhere.
         UsageError: for options that contradict each other.
-        MissingRequirement: if nothing could be ranked, with the reason that the verb gives.
+        MissingRequirement: if the verb fails, with its reason.
     """
     with tempfile.TemporaryDirectory(prefix="fieldmark-") as name:
         file, said = Path(name, "job.jsonl"), Path(name, "said")
@@ -292,22 +341,20 @@ async def _rows_of(
                     stdout=asyncio.subprocess.PIPE, stderr=out, limit=_MOST_OF_A_ROW, env=environment(),
                 )  # fmt: skip
             assert process.stdout is not None  # piped
-            n = 0
             try:
                 async for line in process.stdout:
-                    n += 1
                     yield json.loads(line)
                 code = await process.wait()
             finally:
                 if process.returncode is None:  # the client has gone
                     process.terminate()
                     await process.wait()
-        if code not in (0, PARTLY) and not n:
+        if code not in (0, PARTLY):
             lines = said.read_text(encoding="utf-8", errors="replace").replace(f"{name}/", "").splitlines()
             text, hint = (next((line.removeprefix(word) for line in lines if line.startswith(word)), None)
                           for word in ("error: ", "hint: "))  # fmt: skip
             kind = UsageError if code == UsageError.exit_code else MissingRequirement
-            raise kind(text or "Nothing could be ranked.", hint=hint)
+            raise kind(text or "The ranking failed.", hint=hint)
 
 
 def _located(rankings: Rankings, job: Job, temporary: Path) -> Job:
@@ -332,7 +379,7 @@ def _located(rankings: Rankings, job: Job, temporary: Path) -> Job:
 VIEWS: Final = {
     "/rerank": results,
     "/rerank/progress": progress,
-    "/rerank/{folder:int}/{name}": ranking,
-    "/rerank/{folder:int}/{name}/photo": photo,
-    "/rerank/{folder:int}/{name}/relevant.csv": table,
+    "/rerank/{folder:number}/{name}": ranking,
+    "/rerank/{folder:number}/{name}/photo": photo,
+    "/rerank/{folder:number}/{name}/relevant.csv": table,
 }

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from itertools import pairwise
 from math import inf
 from pathlib import Path
-from threading import Thread
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_args
+from urllib.parse import urlencode
 
+from cli.serve import jobs
+from cli.serve.guard import whole
 from data.codec import loads
 from data.errors import BadInput, StoreError
 from data.files import file_state, sha256_hex
@@ -35,6 +33,34 @@ _EVENT_S: Final = 5.0  # between the photos of a burst
 Order = Literal["event", "species", "confidence", "odd"]
 Tab = Literal["open", "done", "empty", "all"]
 Verb = Literal["identify", "learn"]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The choices of a grid, as in its address: scientific names, and the first and last day."""
+
+    tab: Tab
+    order: Order
+    family: str
+    species: str
+    since: str
+    until: str
+    first: int
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> View:
+        """Return the choices in the parameters of a request; unknown ones are the usual."""
+        tab, order = str(given.get("tab", "open")), str(given.get("order", "event"))
+        return cls(
+            tab=cast("Tab", tab if tab in get_args(Tab) else "open"),
+            order=cast("Order", order if order in get_args(Order) else "event"),
+            **{name: str(given.get(name, "")) for name in ("family", "species", "since", "until")},
+            first=whole(given.get("first")),
+        )
+
+    def address(self, **other: object) -> str:
+        """Return the query of an address with other choices, of the first page if they name none."""
+        return "?" + urlencode({name: value for name, value in (asdict(self) | {"first": 0} | other).items() if value})
 
 
 @dataclass(slots=True)
@@ -59,31 +85,21 @@ class Bird:
         return self.shown.correction is not None
 
 
-@dataclass(slots=True)
-class Run:
-    """A running verb on the folder."""
-
-    verb: Verb
-    process: subprocess.Popen[str]
-    done: int = 0
-    total: int = 0
-    errors: list[str] = field(default_factory=list)
-    said: str = ""
-    """What the verb printed at its end."""
-
-
 class Review:
     """A folder of photos, its rows, and the corrections beside them.
 
     The photos are identified by `kb identify` in a process of its own: what it has written stays when the server stops,
     and the next run goes on.
+
+    Args:
+        folder: the folder.
+        given: options of the server that its verbs take too.
     """
 
-    def __init__(self, folder: Path, kb: Path | None) -> None:
-        self.folder, self.root, self._kb = folder, _normal(folder), kb
+    def __init__(self, folder: Path, given: Sequence[str]) -> None:
+        self.folder, self.root, self._given = folder, _normal(folder), given
         self.corrections = Corrections(folder / NAME)
-        self.run: Run | None = None
-        self._following: Thread | None = None
+        self.run: jobs.Verb | None = None
         self.recent: list[Answer] = []
         self.birds: dict[str, Bird] = {}
         self.n_left_out = 0
@@ -102,41 +118,16 @@ class Review:
         """
         if self.is_running:
             return
-        command = [sys.executable, "-c", "from cli.main import main; main()", verb, str(self.folder)]
+        more: list[str | Path] = []
         if verb == "identify":
-            command += ["--output", str(self.folder / RESULTS), "--set", "progress=jsonl"]
-            command += ["--set", "resume=false"] if again else []
-        command += [] if self._kb is None else ["--kb", str(self._kb)]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        pipe = subprocess.PIPE
-        self.run = Run(verb, subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=environment))
-        self._following = Thread(target=self._follow, args=(self.run, then), daemon=True)
-        self._following.start()
+            more += ["--output", self.folder / RESULTS, "--set", "progress=jsonl"]
+            more += ["--set", "resume=false"] if again else []
+        self.run = jobs.Verb(verb, self.folder, *more, *self._given, then=then)
 
     @property
     def is_running(self) -> bool:
         """Whether a verb runs."""
-        return self._following is not None and self._following.is_alive()
-
-    def _follow(self, run: Run, then: Callable[[], None]) -> None:
-        """Read the progress of a run until it ends."""
-        assert run.process.stdout is not None and run.process.stderr is not None  # pipes
-        with run.process.stdout as out, run.process.stderr as lines:
-            for line in lines:
-                try:
-                    said = json.loads(line)
-                    run.done, run.total = int(said["done"]), int(said["total"])
-                except (ValueError, KeyError, TypeError):
-                    run.errors.append(line.strip())
-            run.said = out.read()
-        if run.process.wait() == 0:
-            then()
-
-    def stop(self) -> None:
-        """Interrupt the run; its rows so far stay."""
-        if self.run is not None and self.is_running:
-            self.run.process.terminate()
-            self.run.process.wait()
+        return self.run is not None and self.run.is_running
 
     # birds
 
@@ -182,19 +173,22 @@ class Review:
             else:
                 self.n_left_out += 1
 
-    def chosen(self, tab: Tab, order: Order, family: str = "", species: str = "") -> list[Bird]:
-        """Return the birds of a tab, sorted; `family` and `species` are scientific names."""
-        birds = [bird for bird in self.birds.values() if is_in(bird, tab)]
-        if family:
-            birds = [bird for bird in birds if bird.shown.answer is not None and bird.shown.answer.family == family]
-        if species:
-            birds = [bird for bird in birds if bird.shown.answer is not None and bird.shown.answer.name == species]
-        if order == "species":
+    def chosen(self, view: View) -> list[Bird]:
+        """Return the birds of a view, sorted; those without a date are on no day."""
+        birds = [bird for bird in self.birds.values() if is_in(bird, view.tab)]
+        if view.family:
+            birds = [bird for bird in birds if bird.shown.answer and bird.shown.answer.family == view.family]
+        if view.species:
+            birds = [bird for bird in birds if bird.shown.answer and bird.shown.answer.name == view.species]
+        if view.since or view.until:
+            last = view.until or "9999"
+            birds = [bird for bird in birds if bird.row.date and view.since <= bird.row.date[:10] <= last]
+        if view.order == "species":
             n_of = Counter(name_of(bird) for bird in birds)
             return sorted(birds, key=lambda bird: (-n_of[name_of(bird)], name_of(bird), -_sure(bird)))
-        if order == "confidence":
+        if view.order == "confidence":
             return sorted(birds, key=lambda bird: -_sure(bird))
-        if order == "odd":
+        if view.order == "odd":
             return sorted(birds, key=lambda bird: (bird.similarity is None, bird.similarity or 0))
         return sorted(birds, key=lambda bird: bird.event)
 
@@ -360,21 +354,12 @@ def uncorrected(row: Identification, correction: Correction) -> Identification:
 
 def _events(rows: Sequence[Identification]) -> list[int]:
     """Return the number of the burst of each row: photos of one folder, each within seconds of the one before."""
-    moments = [_moment(row) for row in rows]
-    order = sorted(range(len(rows)), key=lambda at: (str(Path(rows[at].image).parent), moments[at], at))
-    found, event = [0] * len(rows), 0
-    for before, at in pairwise([None, *order]):
-        if at is None:
-            continue
-        is_same = before is not None and (
-            rows[before].image == rows[at].image
-            or (
-                Path(rows[before].image).parent == Path(rows[at].image).parent
-                and 0 <= moments[at] - moments[before] <= _EVENT_S
-            )
-        )
-        event += not is_same
-        found[at] = event
+    moments, folders = [_moment(row) for row in rows], [str(Path(row.image).parent) for row in rows]
+    found, event, before = [0] * len(rows), 0, -1
+    for at in sorted(range(len(rows)), key=lambda at: (folders[at], moments[at], at)):
+        is_close = folders[before] == folders[at] and 0 <= moments[at] - moments[before] <= _EVENT_S
+        event += before < 0 or not (is_close or rows[before].image == rows[at].image)
+        found[at], before = event, at
     return found
 
 

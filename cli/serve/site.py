@@ -19,6 +19,7 @@ from data.files import Closing
 from data.records import Identification
 
 if TYPE_CHECKING:
+    from cli.serve.jobs import Verb
     from cli.serve.review import Review
     from data.contracts import TextEncoder
     from kb.store.knowledge_base import KnowledgeBase
@@ -61,17 +62,20 @@ class Site(Closing):
         opened: opens the knowledge base, its recognizer and the encoder of descriptions; the caller closes them.
         folder: an empty folder for uploads, which the caller deletes.
         reviews: the folders of photos on this machine.
+        home: folder with the commands of builds.
     """
 
     def __init__(
         self,
         opened: Callable[[], tuple[KnowledgeBase, Recognizer, TextEncoder]],
         folder: Path,
-        reviews: Sequence[Review] = (),
+        reviews: Sequence[Review],
+        home: Path,
     ) -> None:
         self._opened = opened
         self.store, self.recognizer, self.sentence = opened()
-        self._folder, self.reviews = folder, reviews
+        self._folder, self.reviews, self.home = folder, reviews, home
+        self.build: Verb | None = None
         self._photos = ThreadPoolExecutor(1, thread_name_prefix="photos")
         self._pages = ThreadPoolExecutor(1, thread_name_prefix="pages")
         self._pictures = ThreadPoolExecutor(1, thread_name_prefix="pictures")
@@ -81,8 +85,9 @@ class Site(Closing):
 
     def close(self) -> None:
         """Delete all photos, wait for the ones being encoded, and interrupt runs in folders."""
-        for review in self.reviews:
-            review.stop()
+        for run in (self.build, *(review.run for review in self.reviews)):
+            if run is not None:
+                run.stop()
         for folder in self._folder.iterdir():  # now: the rest of a long upload is then unreadable, not waited for
             shutil.rmtree(folder, ignore_errors=True)
         for executor in (self._photos, self._pages, self._pictures):

@@ -347,6 +347,7 @@ def build(
             if dry_run:
                 output.write(plan_text(given, settings, path, stack, max_cost=max_cost, offline=offline))
                 return
+            options.keep_command(path, settings.home)
             distilling = stack.enter_context(open_distiller(settings, path, max_cost=max_cost, offline=offline))
             meter = stack.enter_context(named_calls(quiet=options.invocation().quiet))
             selection, encoders = _selected(given, settings, path, stack, meter)

@@ -69,19 +69,14 @@ def serve(kb: Path | None, port: int, host: str, photos: tuple[Path, ...]) -> No
         # uvicorn repeats the signal at its end, and the temporary folder must go before the process does.
         stack.callback(signal, SIGTERM, signal(SIGTERM, lambda *_: sys.exit(128 + SIGTERM)))
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fieldmark-")))
-        opened, reviews = partial(_opened, click.get_current_context(), stack, kb), dict.fromkeys(photos)
-        site = Site(opened, folder, [Review(each, kb) for each in reviews])
         settings, of_method = options.settings(kb=kb), options.method_settings("feedback", FeedbackSettings)
+        options_of_verbs = {"--kb": settings.kb, "--settings": options.invocation().settings}
+        given = [text for name, value in options_of_verbs.items() if value for text in (name, str(value))]
+        opened, reviews = partial(_opened, click.get_current_context(), stack, kb), dict.fromkeys(photos)
+        site = Site(opened, folder, [Review(each, given) for each in reviews], settings.home)
         folders = [each.absolute() for each in reviews]
         finder = stack.enter_context(Finder(settings, folders, default_method(settings), of_method))
-        given = options.invocation().settings
-        rankings = stack.enter_context(
-            Rankings(
-                folders, has_model="vision" in settings.llm,
-                given=[*(["--kb", str(settings.kb)] if settings.kb else []),
-                       *(["--settings", str(given)] if given else [])],
-            )
-        )  # fmt: skip
+        rankings = stack.enter_context(Rankings(folders, has_model="vision" in settings.llm, given=given))
         config = uvicorn.Config(
             make_app(site, finder, rankings, token=token), host=host, port=port, log_level="warning", access_log=False,
             timeout_graceful_shutdown=5, server_header=False,

@@ -61,6 +61,7 @@ def update(
     path = wiring.required_path(settings)
     with library.open(path) as store:
         origins, profile = origins_to_update(store, kinds), store.info.profile
+    options.keep_command(path, settings.home)
     wiring.checklist_of(settings, path)  # for its note: names are not looked up again
     began = time.monotonic()
     with ExitStack() as stack:

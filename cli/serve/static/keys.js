@@ -4,7 +4,7 @@ addEventListener("keydown", (event) => {
   const grid = document.querySelector("[data-grid]");
   if (!grid || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target.matches("select, summary, textarea, input:not([type=checkbox])")) return;
-  const boxes = [...grid.querySelectorAll("input[type=checkbox]:not([disabled])")];
+  const boxes = [...grid.querySelectorAll("input[name=photos]:not([disabled])")];
   const columns = getComputedStyle(grid).gridTemplateColumns.split(" ").length;
   const step = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: columns, ArrowUp: -columns }[event.key];
   const button = document.querySelector(`[data-key="${CSS.escape(event.key.toLowerCase())}"]:not([disabled])`);
@@ -17,12 +17,12 @@ addEventListener("keydown", (event) => {
     event.preventDefault();
   }
 });
-for (const shown of document.querySelectorAll("[data-progress]:not(span)")) {
+for (const shown of document.querySelectorAll("[data-progress]")) {
   const follow = async () => {
     const state = await (await fetch(shown.dataset.progress)).json();
     if (!state.is_running) { location.reload(); return; }
     if (state.said) shown.querySelector("[data-count]").textContent = state.said;
-    for (const bar of shown.querySelectorAll("progress")) {
+    for (const bar of shown.querySelectorAll("[data-bar]")) {
       bar.max = state.total || 1;
       bar.value = state.done;
     }

@@ -95,7 +95,7 @@ if (main) {
   });
   const columns = () => getComputedStyle(grid()).gridTemplateColumns.split(" ").length;
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target === name || event.target.matches("select, summary")) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("select, summary, input:not([type=checkbox])")) return;
     if (event.key === "Enter" && event.target.matches("a, button")) return;
     if (event.repeat && !event.key.startsWith("Arrow")) return;
     const keys = {
@@ -119,14 +119,4 @@ if (main) {
     if (act) { event.preventDefault(); act(); }
   });
   mark(0, false);
-  if (main.dataset.running) {
-    const shown = main.querySelector("[data-progress]");
-    const follow = async () => {
-      const state = await (await fetch(`${location.pathname}/progress`)).json();
-      if (!state.is_running) { location.reload(); return; }
-      shown.textContent = state.total ? `${state.done} of ${state.total} photos` : "";
-      setTimeout(follow, 1000);
-    };
-    follow().catch(() => {});
-  }
 }

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import math
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ ID = "a-red-bird"
 
 
 def test_a_result_is_shown_marked_and_ranked_again_over_the_api(
-    serve: Any, cli: Any, built_kb: Path, drawings: Path
+    serve: Any, cli: Any, built_kb: Path, drawings: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     command = ("rerank", drawings, "--query", QUERY, "--judge", "encoder", "--kb", built_kb)
     cli.call(*command, "--output", drawings / "ranked", check=True)
@@ -38,10 +39,13 @@ def test_a_result_is_shown_marked_and_ranked_again_over_the_api(
         picture = client.get(f"{address}/photo", params={"q": ID, "id": best})
         assert picture.content.startswith(b"\xff\xd8\xff")
         client.post(address, data={"photos": [best, worst]})
-        kept = client.post(address, data={"photos": [best, "nobody.png"]}, follow_redirects=True).text
-        assert kept.count(" checked") == 1 and "1 relevant" in kept
+        given = {"photos": [best, "nobody.png"], "wrong": f"0 {best}"}
+        kept = client.post(address, data=given, follow_redirects=True).text
+        assert kept.count(" checked") == 2 and "1 relevant" in kept
         table = list(csv.DictReader(io.StringIO(client.get(f"{address}/relevant.csv").text)))
         assert [row["relevant"] for row in table] == ["True"] + ["False"] * (len(rows) - 1)
+        assert [row["wrong_answers"] for row in table] == [table[0]["answers"]] + [""] * (len(rows) - 1)
+        assert client.post(address, data={"photos": best}, follow_redirects=True).text.count(" checked") == 1
         answer = client.post("/api/v1/rerank?judge=encoder", content=marks.read_bytes())
         assert answer.headers["content-type"] == "application/x-ndjson"
         assert [json.loads(line) for line in answer.text.splitlines()] == [{"schema": 1, **row} for row in rows]
@@ -54,10 +58,18 @@ def test_a_result_is_shown_marked_and_ranked_again_over_the_api(
             assert (error.status_code, error.headers["content-type"]) == (status, "application/problem+json")
             assert word in error.json()["title"]
         assert client.post("/rerank", data={"query": QUERY, "folder": "0"}).status_code == 503
+        dies = [sys.executable, "-c", "print('{}'); exit(70)"]
+        monkeypatch.setattr("cli.serve.rerank.command", lambda *_: dies)
+        *_, last = client.post("/api/v1/rerank", content=marks.read_bytes()).text.splitlines()
+        assert json.loads(last).items() >= {"schema": 1, "status": 503, "title": "The ranking failed."}.items()
         for gone in ("/rerank/0/fieldmark.jsonl", "/rerank/1/ranked.jsonl", f"{address}?q=x", f"{address}/photo?id=x"):
             assert client.get(gone).status_code in (400, 404), gone
 
     serve(visit, photos=drawings)
+    said = map(json.loads, filter(None, (drawings / "ranked.corrections.jsonl").read_text().split("\n")))
+    assert [(each["image_id"], each["question"][:4], each["is_right"]) for each in said] == [
+        (best, "", True), (worst, "", True), (best, "Does", False), (worst, "", False), (best, "Does", True),
+    ]  # fmt: skip
     measured = cli.call("eval", "rerank", drawings / "ranked.jsonl", "--jobs", marks, "-k", "3").stdout
     assert "ranked" in measured and "1.000" in measured
 

@@ -91,7 +91,7 @@ def test_what_is_said_of_birds_is_kept_undone_and_honoured_by_the_next_run(
         }
         assert table[CARDINAL]["answer_scientific_name"] == "Erithacus rubecula"
         assert table[CARDINAL]["answer_before"] == "Cardinalis cardinalis"
-        for path in ("/folders/1", "/folders/0/crops/99"):
+        for path in ("/folders/1", "/folders/0/crops/99", f"/folders/{'9' * 5_000}"):
             assert client.get(path).status_code == 404
 
     serve(visit, photos=folder)
@@ -120,14 +120,16 @@ def test_nothing_is_said_of_another_bird_or_answer_than_the_page_shows(
         rows = [json.loads(line) for line in results.read_text().splitlines()]
         owl = next(row for row in rows if OWL in row["image"])
         private = {**owl, "image": str(folder / ".." / ".." / tmp_path.name / "private.png")}
-        owl["answer"]["name"] = "Strix nebulosa"
+        owl |= {"answer": owl["answer"] | {"name": "Strix nebulosa"}, "date": "2024-05-04T06:00:00"}
         lines = [*map(json.dumps, [private, *reversed(rows)]), "{}", '{"image": "torn']
         results.write_text("\n".join(lines))
         assert say(client, "confirm", at[OWL]).status_code == 400
         assert say(client, "confirm", at[CARDINAL]).status_code == 200
         assert "of your answers are of photos" not in client.get("/folders/0").text
         page = client.get("/folders/0?tab=all").text
-        assert page.count("data-bird=") == 3 and "2 more in fieldmark.jsonl cannot be read" in page
+        assert page.count("data-bird=") == 3 and "2 more in fieldmark.jsonl cannot be read (rename" in page
+        for days, n in (("since=2024-05-04&until=2024-05-04", 1), ("since=2024-05-05", 0), ("until=2024-05-03", 0)):
+            assert client.get(f"/folders/0?tab=all&{days}").text.count("data-bird=") == n, days
         (folder / f"{OWL}.png").rename(folder / "moved.png")
         gone = say(client, "unknown", keys(client)[OWL])
         assert (gone.status_code, "not there any more" in gone.text) == (400, True)
@@ -141,24 +143,17 @@ def test_nothing_is_said_of_another_bird_or_answer_than_the_page_shows(
     assert (line["image"], line["label"]["name"]) == (f"{CARDINAL}.png", "Cardinalis cardinalis")
 
 
-def test_a_folder_is_identified_with_progress_from_the_page(serve: Any, folder: Path) -> None:
-    def visit(client: httpx.Client) -> None:
-        assert "No photo is identified yet" in client.get("/folders/0").text
-        state = run(client)
-        assert (state["done"], state["total"]) == (3, 3)
-        assert client.get("/folders/0").text.count("data-bird=") == 2
-
-    serve(visit, photos=folder)
-
-
-def test_confirmed_birds_teach_the_knowledge_base_that_the_server_goes_on_with(
+def test_a_folder_is_identified_and_its_confirmed_birds_teach_the_knowledge_base_of_the_server(
     serve: Any, folder: Path, built_kb: Path, tmp_path: Path
 ) -> None:
     kb = tmp_path / "own.kb"
     shutil.copytree(built_kb, kb)
 
     def visit(client: httpx.Client) -> None:
-        run(client)
+        assert "No photo is identified yet" in client.get("/folders/0").text
+        state = run(client)
+        assert (state["done"], state["total"], state["said"]) == (3, 3, "3 of 3")
+        assert client.get("/folders/0").text.count("data-bird=") == 2
         n = client.get("/species?q=owl").text.count("Common Raven")
         assert n == 0 and client.get("/species/corvus-corax").status_code == 404
         assert say(client, "name", keys(client)[OWL], name="Common Raven").status_code == 200
