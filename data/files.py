@@ -281,20 +281,6 @@ def writer_lock(path: Path, *, wait_s: float = 0.0) -> Iterator[None]:
         yield
 
 
-def is_locked(path: Path) -> bool:
-    """Return whether a process holds the write lock of a folder."""
-    import fcntl
-
-    try:
-        with path.open("rb") as handle:
-            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:  # there is none
-        return False
-    return False
-
-
 _WORDS = 1 << 17  # 64-bit words a block: one mebibyte
 
 

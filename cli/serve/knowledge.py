@@ -17,7 +17,6 @@ from cli.serve.jobs import Verb
 from cli.serve.pages import page
 from data.arrays import FloatArray, as_unit_rows, rank_descending
 from data.errors import BadInput
-from data.files import is_locked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -146,6 +145,18 @@ def _work(
         return stages, ledger.failures(), ledger.unfinished()
 
 
+def _is_locked(path: Path) -> bool:
+    """Return whether a process holds the write lock of a folder."""
+    import fcntl
+
+    try:
+        with path.open("rb") as handle:
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError as error:  # without the file there is no lock
+        return isinstance(error, BlockingIOError)
+    return False
+
+
 async def progress(site: Site, _: Request) -> Response:
     """Return whether a build goes on, and how far its stages are."""
     return JSONResponse(await site.look_up(lambda: _progress(site, *_work(site.store))))
@@ -155,7 +166,7 @@ def _progress(
     site: Site, stages: Sequence[tuple[str, int, int]], _: object, unfinished: Sequence[str]
 ) -> dict[str, object]:
     is_own = site.build is not None and site.build.is_running
-    is_running = is_own or (bool(unfinished) and is_locked(site.store.layout.lock))
+    is_running = is_own or (bool(unfinished) and _is_locked(site.store.layout.lock))
     said = ", ".join(f"{stage} {done:,}" for stage, done, _ in stages)
     return {"is_own": is_own, "is_running": is_running, "said": said}
 
