@@ -58,6 +58,13 @@ class RerankResources:
     prompts: Prompts | None = None
     settings: RerankSettings = field(default_factory=RerankSettings)
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.encoders, tuple | list):
+            raise UsageError(
+                f"encoders: expected a tuple of text-image encoders, got {type(self.encoders).__name__}",
+                hint='recognize.load_encoders("starter").text_image is one.',
+            )
+
 
 def make_reranker(method: str, resources: RerankResources) -> Reranker:
     """Return the method of that name, ready for many jobs.

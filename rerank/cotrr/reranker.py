@@ -40,7 +40,7 @@ _WORDS: Final = {
     "evaluated": ("evaluation", "evaluations"),
     "rankings": ("ranking", "rankings"),
     "refused": ("reply refused", "replies refused"),
-    "retried": ("reply retried", "replies retried"),
+    "retried": ("reply asked for again", "replies asked for again"),
     "unusable": ("reply unusable after all tries", "replies unusable after all tries"),
     "not_deconstructed": ("query used without deconstruction", "queries used without deconstruction"),
     "not_evaluated": ("photo ranked without an evaluation", "photos ranked without an evaluation"),
@@ -50,7 +50,7 @@ _WORDS: Final = {
     "not_json": ("ranking not in the requested JSON", "rankings not in the requested JSON"),
     "duplicates": ("duplicate number removed", "duplicate numbers removed"),
     "invalid": ("invalid number removed", "invalid numbers removed"),
-    "missing": ("missing photo added at the end", "missing photos added at the end"),
+    "missing": ("photo missing in a ranking and added at the end", "photos missing in rankings and added at the end"),
 }
 _WARNED: Final = {
     "not_deconstructed": (

@@ -8,7 +8,7 @@ from PIL import Image
 
 from data.errors import BadImage, ConfigError, UsageError
 from data.records import Job, JobImage
-from rerank import METHODS, SimilarityReranker, rerank
+from rerank import METHODS, RerankResources, SimilarityReranker, rerank
 from rerank.photo_vectors import EncodeWhole
 from rerank.similarity import fuse
 from tests.toy.encoders import Counting
@@ -48,6 +48,8 @@ def test_an_unknown_method_and_a_missing_encoder_are_refused() -> None:
     assert all(name in caught.value.hint for name in METHODS)
     with pytest.raises(UsageError, match="needs a text-image encoder"):
         rerank(job("red"), "similarity")
+    with pytest.raises(UsageError, match="expected a tuple of text-image encoders, got Counting"):
+        RerankResources(encoders=Counting())  # type: ignore[arg-type]
 
 
 def test_a_dialogue_too_long_for_the_encoder_is_the_mean_of_its_parts(folder: Any) -> None:
