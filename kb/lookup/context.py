@@ -58,10 +58,9 @@ def context(store: KnowledgeBase, query: str, encoder: TextEncoder, sources: Con
     Raises:
         SpaceMismatch: for another encoder.
         ConfigError: if the prompts cannot be filled.
-        SourceError: if the wiki or search fails and is to be asked always, or the chat model if it is required; a
-            refusal is not a failure. Otherwise a warning says what is lacking.
+        SourceError, NotCached: if the wiki or search fails and is to be asked always, or the chat model if it is
+            required; a refusal is not a failure. Otherwise a warning says what is lacking.
         CostStop: from the chat model or the search.
-        NotCached: from the search, or the chat model if it is required.
 
     Example:
         >>> import kb, recognize
@@ -176,7 +175,7 @@ def _optional(query: str, source: str, failed: set[str] | None) -> Iterator[None
     """Let the block fail with a warning and add the query to `failed`; without `failed` it raises."""
     try:
         yield
-    except SourceError as error:
+    except (SourceError, NotCached) as error:
         if failed is None:
             raise
         _log.warning("%s failed, and the context of %r lacks it: %s", source, query, error)

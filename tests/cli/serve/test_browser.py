@@ -172,7 +172,7 @@ def test_a_page_of_another_site_cannot_say_anything(browse: Callable[..., None],
         page.click("button")
         page.wait_for_load_state()
         assert "another site" in page.inner_text("body")
-        assert httpx.get(f"{address}/folders/0").status_code == 200
+        assert httpx.get(f"{address}/folders/0", timeout=60).status_code == 200
 
     browse(visit, photos=folder)
     assert not (folder / "corrections.jsonl").exists()

@@ -67,6 +67,9 @@ def test_an_optional_source_that_fails_costs_only_itself(cli: Any, own_kb: Path,
         assert found.exit_code == 7
         assert "amplexus" in found.stdout.lower() and "Not explained: zorblin" in found.stdout
         assert cli.call(*query, "--web").exit_code == 6
+        offline = cli.call(*query, "--offline")
+        assert offline.exit_code == 7 and "amplexus" in offline.stdout.lower() and "No cached reply" in offline.stderr
+        assert cli.call(*query, "--offline", "--web").exit_code == 3
         server.script = lambda _: Answer(text="A zorblin is a gland.", more={"citations": ["https://a.example/z"]})
         assert "A zorblin is a gland." in cli.call(*query, check=True).stdout, "half an answer was not kept"
 
