@@ -202,8 +202,12 @@ _END: Final = re.compile(
 _ANALYSIS: Final = re.compile(r"<\|channel\|>analysis<\|message\|>.*?<\|end\|>(?=\s*[^\s<])", re.IGNORECASE | re.DOTALL)
 """A channel of gpt-oss with the answer directly after its end; elsewhere `<|end|>` may be the end of the answer."""
 _SPECIAL: Final = re.compile(r"<\|[^|]*\|>|</?s>|")
-_AROUND: Final = re.compile(r"\A(?:\s*(?:<\|[^|<>]*\|>|<answer>))+\s*|\s*(?:(?:<\|[^|<>]*\|>|</answer>)\s*)+\Z")
-"""Marks around an answer: special tokens, such as `<|START_RESPONSE|>`, and the tags of models trained to use them."""
+_AROUND: Final = re.compile(
+    r"\A(?:\s*(?:<\|[^|<>]*\|>|<answer>))+\s*|(?<!\s)\s*+(?:(?:<\|[^|<>]*\|>|</answer>)\s*+)+\Z"
+)
+"""Marks around an answer: special tokens, such as `<|START_RESPONSE|>`, and the tags of models trained to use them.
+
+Blanks are read once: a model may write thousands in a row."""
 _BLANK_MARKS: Final = str.maketrans({"▁": " ", "Ġ": " ", "Ċ": "\n"})  # of tokenizers, for a blank and a line break
 
 
@@ -265,6 +269,8 @@ _IN_PIECES: Final = ("content", "reasoning_content", "reasoning", "refusal")
 def chat_of_events(content: str, where: str) -> dict[str, Any]:
     """Return the chat completion in the events of a stream; an event with an error is returned alone.
 
+    Where a part of the reply came before, `is_begun` is added.
+
     Raises:
         ReplyLost: if the stream ended before the reply did.
         ValueError: if an event is not JSON.
@@ -280,7 +286,8 @@ def chat_of_events(content: str, where: str) -> dict[str, Any]:
             break
         event = _mapping(parse_json(data))
         if not (event.get("choices") or event.get("usage")) and any(map(event.get, ERRORS)):
-            return dict(event)
+            is_begun = any(map(_mapping(choice.get("message")).get, _IN_PIECES))
+            return {**event, "is_begun": True} if is_begun else dict(event)
         whole |= {field: value for field, value in event.items() if value is not None and field != "choices"}
         for part in map(_mapping, event.get("choices") or ()):
             if not part.get("index"):  # else of another choice
@@ -294,7 +301,8 @@ def _with_piece(choice: dict[str, Any], part: Mapping[str, Any]) -> dict[str, An
     """Return a choice with its next piece; a message with all pieces, as some servers send last, replaces them."""
     old, delta = _mapping(choice.get("message")), part.get("delta")
     new = delta or part.get("message")
-    if not delta and old.get("content") and str(_mapping(new).get("content")).startswith(str(old["content"])):
+    said, whole = old.get("content"), _mapping(new).get("content")
+    if not delta and said and isinstance(whole, str) and whole.startswith(str(said)):
         return {**choice, **_joined({}, {**part, "message": {**old, **_mapping(new)}})}
     return _joined(choice, {**part, "message": new})  # type: ignore[no-any-return]
 

@@ -30,6 +30,7 @@ from data.errors import (
     RateLimited,
     ReplyLost,
     SourceError,
+    SourceUnavailable,
     StillLoading,
     UsageError,
 )
@@ -54,7 +55,7 @@ _PRICE_HINT: Final = (
     "price_per_request (US dollars per drawing) is enough."
 )
 _CERTIFICATE_HINT: Final = "Set SSL_CERT_FILE to a file with the certificate of the authority that signed the server's."
-_ALIVE: Final = re.compile(r"\A(?:[\ufeff\s]|:[^\n]*\n)+")  # a byte order mark, blank lines and comments of a stream
+_ALIVE: Final = re.compile(r"\A(?:[\ufeff\s]|:[^\r\n]*[\r\n])+")  # a byte order mark, blank lines and comments
 _EVENTS: Final = re.compile(r"(?:data|event|id|retry):")
 _LAST_EVENT: Final = re.compile(r"\s*data:\s*\[DONE\]\s*\Z")  # of a stream, behind whole JSON
 _log: Final = logging.getLogger(__name__)
@@ -195,7 +196,10 @@ class Client(Closing):
             raise MalformedAnswer(f"{endpoint.address}: expected JSON, got {said!r}") from None
         fields = answer if isinstance(answer, Mapping) else {}
         if not (fields.get("choices") or fields.get("data")) and any(map(fields.get, ERRORS)):
-            raise error_of(endpoint, self._key, 200, {}, answer)
+            failure = error_of(endpoint, self._key, 200, {}, answer)
+            if fields.get("is_begun") and type(failure) is SourceUnavailable:  # paid for, and not for its form
+                failure = ReplyLost(str(failure))
+            raise failure
         return answer
 
     async def _response(self, body: Mapping[str, Any]) -> httpx.Response:
@@ -323,7 +327,9 @@ def _http(endpoint: Endpoint) -> httpx.AsyncClient:
         )
     except (ImportError, ValueError, httpx.InvalidURL) as error:  # ImportError: a SOCKS proxy
         hint = "Correct ALL_PROXY, HTTPS_PROXY, HTTP_PROXY or NO_PROXY. SOCKS needs pip install 'httpx[socks]'."
-        raise MissingRequirement(f"A proxy in the environment cannot be used: {error}", hint=hint) from error
+        # An invalid address is not quoted: a piece of a password may be taken for the port.
+        why = "its address is invalid" if isinstance(error, httpx.InvalidURL) else error
+        raise MissingRequirement(f"A proxy in the environment cannot be used: {why}", hint=hint) from None
     except OSError as error:
         hint = "Correct or unset SSL_CERT_FILE and SSL_CERT_DIR."
         raise MissingRequirement(f"The certificates of the environment cannot be read: {error}", hint=hint) from error

@@ -144,6 +144,14 @@ def test_a_streamed_answer_is_the_one_that_is_not_streamed() -> None:
     last = {"object": "chat.completion", "choices": [{"message": {"content": "Yes"}, "finish_reason": "stop"}]}
     for before in (parts[:3], parts[:1]):
         assert chat_of_events(events(*before, last), "m")["choices"][0]["message"]["content"] == "Yes"
+    token |= {"token": "No"}
+    no = {"choices": [{"delta": {"content": "No"}, "logprobs": {"content": [token]}}]}
+    empties: tuple[dict[str, Any], ...] = ({"logprobs": {"content": []}}, {"message": {"content": None}})
+    for empty in empties:
+        stop = {"choices": [{"delta": {}, "finish_reason": "stop", **empty}]}
+        found = reply_of(chat_of_events(events(no, stop), "m"), REQUEST, Endpoint(model="n"))
+        assert (found.text, len(found.logprobs or ())) == ("No", 1), empty
     failed = {"object": "error", "message": "the engine is dead", "code": 500}
-    assert chat_of_events(events(*parts[:3], failed), "m") == failed
-    assert chat_of_events(events(parts[0], {"error": {"message": "busy"}}), "m") == {"error": {"message": "busy"}}
+    assert chat_of_events(events(*parts[:3], failed), "m") == {**failed, "is_begun": True}
+    role, busy = {"choices": [{"delta": {"role": "assistant"}}]}, {"error": {"message": "busy"}}
+    assert chat_of_events(events(role, busy), "m") == busy

@@ -27,7 +27,7 @@ from data.errors import (
 from data.event_loop import wait_for
 from data.records import ChatMessage, ChatReply, ChatRequest
 from kb.endpoints.chat import Connection
-from kb.endpoints.endpoint import Endpoint
+from kb.endpoints.endpoint import Budget, Endpoint
 from kb.http import RetryPolicy
 from tests.servers.openai_server import Answer, Call, Cut, OpenAIServer, Raw, Reaction, Status, Trickle
 
@@ -98,6 +98,7 @@ def test_a_byte_order_mark_and_signs_of_life_before_an_answer_are_passed_over() 
         (b"\n \n" + answer, "application/json"),
         (b": working\n\ndata: " + answer + b"\n\ndata: [DONE]\n\n", "application/json"),
         (b": working\r\n\r\n: working\r\n\r\n" + answer, "application/json"),
+        (b": working\r\rdata: " + answer + b"\r\r", "text/event-stream"),
         (b"event: message\ndata: " + answer + b"\n\n", "text/plain"),
         (answer + b"\n\ndata: [DONE]\n\n", "text/event-stream"),
     ):
@@ -121,6 +122,25 @@ def test_proxies_are_for_other_machines_and_unusable_settings_are_named(monkeypa
         with pytest.raises(MissingRequirement, match=words), Connection(Endpoint(model="m")) as chat:
             wait_for(chat.reply(request()))
         monkeypatch.setenv("SSL_CERT_FILE", "/nowhere.pem")
+
+
+def test_the_password_of_an_invalid_proxy_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "http://user:secret#1@proxy:8080")
+    with pytest.raises(MissingRequirement) as caught, Connection(Endpoint(model="m")) as chat:
+        wait_for(chat.reply(request()))
+    assert "secret" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_a_stream_that_fails_midway_counts_as_paid_and_is_no_matter_of_the_form() -> None:
+    piece = {"choices": [{"index": 0, "delta": {"content": "It is"}}]}
+    body = "".join(f"data: {json.dumps(part)}\n\n" for part in (piece, {"error": {"message": "the engine is dead"}}))
+    with OpenAIServer(Raw(body=body.encode(), media_type="text/event-stream")) as server:
+        endpoint = Endpoint(model="m", base_url=server.base_url, price_in=1, price_out=1)
+        with Connection(endpoint, budget=Budget(1.0), retry=QUICK) as chat:
+            with pytest.raises(ReplyLost, match="the engine is dead"):
+                wait_for(chat.reply(request()))
+            assert len({json.dumps(call.payload) for call in server.calls}) == 1
+            assert chat.budget.meter.unsure_usd >= server.n_calls * request().max_tokens * 1e-6
 
 
 def test_a_forked_process_is_told_to_open_a_connection_of_its_own() -> None:

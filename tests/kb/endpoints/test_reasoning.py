@@ -1,6 +1,7 @@
 """Reasoning and answer of a reply: all forms in which models send thoughts."""
 
 import math
+import time
 
 import pytest
 
@@ -74,6 +75,13 @@ def test_thoughts_between_the_marks_of_more_models_are_no_answer() -> None:
     for cut in ("<|START_THINKING|>A crest. Yes", "<|begin_of_thought|>Yes", "analysisWe see a crest. Yes"):
         assert separated(cut)[1] is None, cut
     assert separated("B <reasoning>It has a crest.</reasoning>") == ("It has a crest.", "B")
+
+
+def test_a_reply_of_endless_blanks_is_read_in_no_time() -> None:
+    text = '{"a": 1,' + " \n" * 100_000 + "x"
+    began = time.process_time()
+    assert separated(text) == ("", text)
+    assert time.process_time() - began < 5
 
 
 def test_ordinary_words_are_no_marks_of_thoughts() -> None:
