@@ -32,10 +32,10 @@ DOORS = {
         ("torch", "open_clip", "timm", "sentence_transformers", "transformers"), ("recognize/encoders/",)
     ),
 }  # fmt: skip
-MOST_LINES = 57_440
+MOST_LINES = 57_460
 MOST_MODULES = 308
 MOST_LINES_OF_THE_PAGE = 2_430  # cli/serve, beside the others
-MOST_LINES_OF_TESTS = 35_810
+MOST_LINES_OF_TESTS = 35_850
 MOST_LINES_OF_PAPERS = 6_000
 MOST_LINES_OF_A_FUNCTION = 80
 REASON = "# Long: "  # begins the comment that gives the reason for a longer function
