@@ -51,7 +51,7 @@ async def streamed(rows: AsyncGenerator[Mapping[str, object], None]) -> Response
                 yield _line(row)
         except FieldmarkError as error:
             yield _line(problem(status_of(error), str(error), error.hint))
-        except Exception:
+        except Exception:  # its text is for the log alone, where it goes next
             yield _line(problem(500, DEFECT, None))
             raise
         finally:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 QUERY = "a red bird"
 
@@ -16,6 +17,7 @@ def shown(page: str) -> list[str]:
     return re.findall(r'name=photos value="([^"]+)"', page)
 
 
+@pytest.mark.integration
 def test_a_search_goes_on_by_the_marked_photos_and_is_that_of_kb_feedback(
     serve: Any, cli: Any, built_kb: Path, drawings: Path, tmp_path: Path
 ) -> None:

@@ -143,6 +143,7 @@ def test_nothing_is_said_of_another_bird_or_answer_than_the_page_shows(
     assert (line["image"], line["label"]["name"]) == (f"{CARDINAL}.png", "Cardinalis cardinalis")
 
 
+@pytest.mark.integration
 def test_a_folder_is_identified_and_its_confirmed_birds_teach_the_knowledge_base_of_the_server(
     serve: Any, folder: Path, built_kb: Path, tmp_path: Path
 ) -> None:

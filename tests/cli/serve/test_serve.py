@@ -1,5 +1,6 @@
 """`kb serve`: photos, pages and the API over real HTTP, and requests that it refuses."""
 
+import asyncio
 import csv
 import io
 import json
@@ -9,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import AsyncGenerator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ import httpx
 import pytest
 from PIL import Image
 
+from cli.serve.api import streamed
 from data.files import writer_lock
 from kb.store.ledger import Ledger, Step
 
@@ -154,6 +157,22 @@ def test_the_api_gives_the_records_of_the_library(serve: Any, cli: Any, built_kb
         assert answer["rows"][0].keys() == description["components"]["schemas"]["Identification"]["properties"].keys()
 
     serve(visit)
+
+
+def test_a_defect_within_a_stream_is_its_last_line_without_details_and_is_raised_for_the_log() -> None:
+    async def rows() -> AsyncGenerator[dict[str, object], None]:
+        yield {"image": "a.png"}
+        raise ValueError("/home/somebody")
+
+    async def read() -> list[Any]:
+        response, lines = await streamed(rows()), list[Any]()
+        with pytest.raises(ValueError, match="somebody"):
+            async for line in response.body_iterator:  # type: ignore[attr-defined]
+                lines.append(json.loads(line))
+        return lines
+
+    first, last = asyncio.run(read())
+    assert first["image"] == "a.png" and last["status"] == 500 and "somebody" not in str(last)
 
 
 def test_the_examples_of_the_page_on_the_api_work(serve: Any, drawings: Path, tmp_path: Path) -> None:

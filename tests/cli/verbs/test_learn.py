@@ -121,7 +121,7 @@ def test_a_copy_of_the_shipped_knowledge_learns_and_is_used_from_then_on(
     file = folder / "corrections.jsonl"
     said = file.read_text()
     file.write_text("")
-    assert cli.run("learn", folder).exit_code == 2 and not (home / "own.kb").exists(), "nothing was learnt"
+    assert cli.call("learn", folder).exit_code == 2 and not (home / "own.kb").exists(), "nothing was learnt"
     file.write_text(said)
     outcome = cli.call("learn", folder, check=True)
     assert f"copied to {home / 'own.kb'}, which is used from now on" in outcome.stderr

@@ -1,3 +1,5 @@
+import pytest
+
 from data.records import SpeciesEntry, Statement, Summary
 from data.starter.knowledge import read_species
 from kb.curate.lint import lint_entry, same_texts
@@ -13,6 +15,7 @@ def test_no_shipped_fact_misleads() -> None:
         assert misleading(species.taxon, species.facts) == {}, species.taxon.taxon_id
 
 
+@pytest.mark.integration
 def test_shipped_texts_have_no_findings_of_the_lint_for_users() -> None:
     """Except that few facts make a short text."""
     told = [(s.taxon, tuple(Statement(text=text) for text in s.text)) for s in COMPOSED if s.text]
